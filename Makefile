@@ -1,0 +1,54 @@
+# Everything a person or CI does with this checkout. `make` alone lists it.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN     = $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help try test check format coverage clean
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+try: $(VENV)/.installed ## set cronoq up in .venv and run a first real job in a throw-away home
+	@bash tests/first_job.sh $(BIN)/cronoq
+
+test: $(VENV)/.developed ## run all tests
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.developed ## all that CI runs: style, types, layers, tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest
+
+format: $(VENV)/.developed ## put the source into its standard form
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format --quiet .
+
+coverage: $(VENV)/.developed ## run all tests and show the lines they miss
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
+clean: ## remove what these targets made
+	rm -rf $(VENV) build dist *.egg-info htmlcov .coverage .coverage.* .hypothesis .import_linter_cache
+	rm -rf .mypy_cache .pytest_cache .ruff_cache
+	find cronoq_cli tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "cronoq needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+		{ rm -rf $(VENV); echo "could not make $(VENV); on Debian: apt-get install python3-venv" >&2; exit 1; }
+
+# The command is copied at installation, so a change of the entry file needs a new one; the package itself does not.
+$(VENV)/.installed: $(BIN)/python pyproject.toml cronoq_cli/entry/cronoq
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.developed: $(BIN)/python pyproject.toml cronoq_cli/entry/cronoq
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@ $(VENV)/.installed

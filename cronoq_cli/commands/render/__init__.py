@@ -1,0 +1,1 @@
+"""Replies as text, tables and JSON."""

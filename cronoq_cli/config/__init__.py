@@ -1,0 +1,1 @@
+"""Where cronoq's files are, and what the configuration file says."""

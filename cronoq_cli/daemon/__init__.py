@@ -1,0 +1,1 @@
+"""The background process that owns engine, store and socket."""

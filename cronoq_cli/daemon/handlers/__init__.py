@@ -1,0 +1,1 @@
+"""What the daemon does for each family of verbs: request in, reply out."""

@@ -1,0 +1,1 @@
+"""Values and rules about values: no clock, no file, no process."""

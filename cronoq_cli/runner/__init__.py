@@ -1,0 +1,1 @@
+"""The small process that starts, signals and reaps tasks and outlives the daemon. Standard library only."""

@@ -1,0 +1,1 @@
+"""What outlives the daemon: tasks, attempts and environments in SQLite, and a twin in memory."""
