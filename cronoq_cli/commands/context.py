@@ -1,0 +1,80 @@
+"""The context of one command line: words in, streams out, and the gateway that answers requests.
+
+The same commands run on two sides: in the daemon for forwarded command lines (everything into buffers, nothing
+that needs the caller's descriptors), and in the client in full. This module says what a side provides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import IO, Any, Protocol
+
+from cronoq_cli.wire.requests import Reply, Request
+
+
+class NeedsClient(Exception):
+    """Raised on the daemon's side by a command that only the client can carry out: streams, stdin, an editor, Rich."""
+
+
+class Gateway(Protocol):
+    """What answers requests: the daemon's handlers, the socket, or the store read-only when no daemon runs."""
+
+    def ask(self, request: Request) -> Reply:
+        """The reply to `request`. Raises a CronoqError when it is refused."""
+        ...
+
+
+class Streams(Protocol):
+    """What only the client can do: follow, wait with Ctrl-C and reconnection, start and stop daemons."""
+
+    def wait(self, request: Request, timeout_s: float | None) -> Reply:
+        """Wait for tasks (WaitTasks); reconnects for 30 s when the daemon goes away. Raises WaitTimeoutError."""
+        ...
+
+    def watch(self, request: Request) -> Iterable[dict[str, Any]]:
+        """The messages of a Watch stream, reconnecting from the last seq seen."""
+        ...
+
+    def start_daemon(self, *, standby: bool = False) -> dict[str, Any]:
+        """Start a daemon process unless one runs; its status document, with `started` true or false."""
+        ...
+
+    def run_daemon(self, *, standby: bool = False) -> int:
+        """Become the daemon in the foreground; the exit status at its end."""
+        ...
+
+    def stop_daemon(self, request: Request) -> Reply:
+        """Ask the running daemon to stop and wait until its process is gone. Raises NoDaemonError when none runs."""
+        ...
+
+
+@dataclass(slots=True)
+class Context:
+    """One command line on one side.
+
+    `env` is the caller's environment (surrogate-escaped), `columns` its terminal width or None. `now` and `zone`
+    are functions so that the value is taken when it is needed. `streams` is None on the daemon's side.
+    """
+
+    gateway: Gateway
+    cwd: str
+    umask: int
+    env: Mapping[str, str]
+    out: IO[str]
+    err: IO[str]
+    now: Callable[[], float]
+    stdin_tty: bool = False
+    stdout_tty: bool = False
+    stderr_tty: bool = False
+    columns: int | None = None
+    home: str | None = None
+    streams: Streams | None = None
+    exit: int = 0
+    extras: dict[str, Any] = field(default_factory=dict)
+
+    def need_streams(self) -> Streams:
+        """The client's abilities; on the daemon's side the command line goes back to the client instead."""
+        if self.streams is None:
+            raise NeedsClient
+        return self.streams

@@ -1,0 +1,149 @@
+"""What the daemon asks of a store: one transaction for each engine step, recovery, and reads beside the writes.
+
+`sqlite` and `memory` implement it; one conformance suite runs on both. No SQL here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol
+
+import msgspec
+
+from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, Transition
+
+
+class Changes(msgspec.Struct, kw_only=True):
+    """Everything one commit writes, already reduced to the last state of each row.
+
+    `new`: whole records (spec and state) with ids the engine gave. `updated`: the state columns of a record
+    already stored; `respecced`: records whose spec changed too (edit). `edges_opened`, `edges_closed`: open
+    dependencies. `forgotten_edges`: tasks whose open edges are all dropped. `envs`: environments by hash, stored
+    once (blob of NUL-separated K=V). `stdins`: kept standard input by task. `pools`: stored pool state by name
+    (None: reset). `removed`: tasks deleted with all that belongs to them.
+    """
+
+    new: list[TaskRecord] = []
+    updated: list[TaskRecord] = []
+    respecced: list[TaskRecord] = []
+    attempts: list[AttemptRecord] = []
+    edges_opened: list[Edge] = []
+    edges_closed: list[Edge] = []
+    forgotten_edges: list[int] = []
+    batches: list[Batch] = []
+    transitions: list[Transition] = []
+    envs: dict[str, bytes] = {}
+    stdins: dict[int, bytes] = {}
+    pools: dict[str, dict[str, object] | None] = {}
+    removed: list[int] = []
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to write."""
+        return any(getattr(self, name) for name in self.__struct_fields__)
+
+
+class Filter(msgspec.Struct, kw_only=True):
+    """Which stored tasks a read wants; None is no restriction. `name_glob` as fnmatch. `key`: exact."""
+
+    ids: list[tuple[int, int]] | None = None
+    """Inclusive ranges."""
+    statuses: list[str] | None = None
+    pools: list[str] | None = None
+    tags: dict[str, str | None] | None = None
+    name_glob: str | None = None
+    key: str | None = None
+    after_id: int | None = None
+    before_id: int | None = None
+    finished_before: float | None = None
+    newest_first: bool = False
+    limit: int | None = None
+
+
+class LiveState(msgspec.Struct, kw_only=True):
+    """All that recovery needs. `tasks`: every live task and every one that is `leaving`, in seq order; `edges`:
+    open edges; `batches`: those with live members; `next_id`: the smallest id never used; `damaged`: ids of
+    rows that could not be decoded, already set aside as failed in the store, with the reason."""
+
+    tasks: list[TaskRecord]
+    edges: list[Edge]
+    batches: list[Batch]
+    pools: dict[str, dict[str, object]]
+    next_id: int
+    damaged: dict[int, str] = {}
+
+
+class Leadership(msgspec.Struct, kw_only=True):
+    """Who leads: the fencing epoch, and what the leader said of itself (pid, host, boot id, since)."""
+
+    epoch: int
+    holder: str | None = None
+    since: float | None = None
+
+
+class StoreReader(Protocol):
+    """Reads beside the write path; they see what is committed."""
+
+    def store_id(self) -> str: ...
+    def schema_version(self) -> int: ...
+    def leadership(self) -> Leadership: ...
+    def find_task(self, task_id: int) -> TaskRecord | None: ...
+    def find_newest_with_key(self, key: str) -> TaskRecord | None: ...
+    def find_newest_with_fingerprint(self, fingerprint: str, since: float) -> TaskRecord | None: ...
+    def list_tasks(self, ids: Iterable[int]) -> list[TaskRecord]: ...
+    def list_where(self, wanted: Filter) -> list[TaskRecord]: ...
+    def count_by_status(self, pool: str | None = None) -> dict[str, int]: ...
+    def list_attempts(self, task_id: int) -> list[AttemptRecord]: ...
+    def list_edges(self, task_id: int) -> list[Edge]: ...
+    def list_dependents(self, target_id: int) -> list[Edge]: ...
+    def list_transitions(
+        self, after_seq: int, limit: int, task_ids: Iterable[int] | None = None
+    ) -> list[Transition]: ...
+    def last_transition_seq(self) -> int: ...
+    def find_env(self, env_id: str) -> bytes | None: ...
+    def find_stdin(self, task_id: int) -> bytes | None: ...
+    def find_batch(self, first: int) -> Batch | None: ...
+    def close(self) -> None: ...
+
+
+class Store(StoreReader, Protocol):
+    """The one writer. Every write checks the epoch taken by `claim` inside its transaction."""
+
+    def claim(self, holder: str, now: float) -> int:
+        """Raise the fencing epoch and return it: from here on every older holder's write is refused."""
+        ...
+
+    def leads(self) -> bool:
+        """Whether the epoch in the store is still the one this object claimed."""
+        ...
+
+    def release(self) -> None:
+        """Give leadership up: no holder is shown any more; this object's later writes are refused."""
+        ...
+
+    def load_live(self) -> LiveState:
+        """Read what recovery needs; a row that cannot be decoded is set aside as failed with the reason."""
+        ...
+
+    def commit(self, changes: Changes) -> list[int]:
+        """Write everything in one durable transaction, or nothing. Returns the seqs of the transitions.
+
+        Raises FencedError, StoreBusyError, StoreFullError, StoreError."""
+        ...
+
+    def prune(self, older_than: Mapping[str, float], most_finished: int, limit: int, *, dry_run: bool = False) -> list[int]:
+        """Delete up to `limit` finished tasks: for each status those finished before the moment given for it, those
+        whose own `keep_s` is over, and the oldest beyond `most_finished`. Never one that a live task depends on, nor one
+        `leaving`. Returns the ids deleted (or that would be), oldest first; unused environments go with them."""
+        ...
+
+    def backup(self, path: str) -> None:
+        """Copy the whole store to a new file, consistent, while writes go on."""
+        ...
+
+
+def iter_env(blob: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The variables of a stored environment, in order, byte for byte."""
+    for item in blob.split(b"\0"):
+        name, mark, value = item.partition(b"=")
+        if mark:
+            yield name, value

@@ -1,0 +1,281 @@
+"""The requests a client (or a forwarded command line) makes of the daemon, as typed messages.
+
+One struct a request, tagged by `type`. What a request does lives in daemon/handlers, how it is framed in `codec`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from cronoq_cli.model.task import Backoff, Dependency, TaskSpec
+
+
+class Selector(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """Which tasks a verb takes; all given restrictions hold together, ids and refs are alternatives of each other.
+
+    `refs`: ids, runs `3-8`, keys and `last`, as typed. `all`: every task the verb can act on.
+    """
+
+    refs: list[str] = []
+    pools: list[str] = []
+    statuses: list[str] = []
+    tags: dict[str, str | None] = {}
+    name_glob: str | None = None
+    all: bool = False
+
+    def is_empty(self) -> bool:
+        """Whether nothing at all was said."""
+        return self == Selector()
+
+
+class _Request(msgspec.Struct, kw_only=True, omit_defaults=True, tag_field="type", forbid_unknown_fields=True):
+    """Base of all requests: the tag is the request's name."""
+
+
+class Submit(_Request, tag="submit"):
+    """Queue tasks, all or none. A `Dependency.ref` of `#N` means the N-th spec of this request (from 0).
+
+    `envs`: the environments that specs name, by id (hash). `stdins`: kept input by index of the spec. `batch`:
+    the ids are a batch that can be referred to; `limit` and `max_fails` belong to it. `lines`: for each spec the
+    line of the batch file it came from, for messages. `kept_out`: from the index on, specs are reactions and
+    not members of the batch.
+    """
+
+    specs: list[TaskSpec]
+    envs: dict[str, bytes] = {}
+    stdins: dict[int, bytes] = {}
+    batch: bool = False
+    limit: int | None = None
+    max_fails: int | None = None
+    lines: list[int] | None = None
+    members: int | None = None
+    """How many of the specs, from the front, are the batch; the rest are reactions."""
+    dry_run: bool = False
+
+
+class ListTasks(_Request, tag="list"):
+    """Documents of tasks: without a selector what runs, the next `limit` waiting in order, the last 10 ended."""
+
+    select: Selector = msgspec.field(default_factory=Selector)
+    limit: int | None = 50
+    """None: all."""
+    finished: bool = False
+    after_id: int | None = None
+
+
+class ShowTasks(_Request, tag="show"):
+    """Whole documents of the selected tasks with their attempts; `env` adds the environment's values."""
+
+    select: Selector
+    env: bool = False
+
+
+class WaitTasks(_Request, tag="wait"):
+    """Answered when all (or `any`) of the selected tasks are final, with their documents."""
+
+    select: Selector
+    any: bool = False
+
+
+class Cancel(_Request, tag="cancel"):
+    """Cancel live tasks; `dead`: put them among the dead letters instead. `grace_s` overrides the task's."""
+
+    select: Selector
+    dead: bool = False
+    grace_s: float | None = None
+
+
+class Hold(_Request, tag="hold"):
+    """Hold waiting tasks."""
+
+    select: Selector
+
+
+class Release(_Request, tag="release"):
+    """Release held tasks."""
+
+    select: Selector
+
+
+class Retry(_Request, tag="retry"):
+    """Run final tasks again under the same id; `with_dependents` revives those skipped because of them."""
+
+    select: Selector
+    with_dependents: bool = False
+
+
+class Rerun(_Request, tag="rerun"):
+    """Submit copies of tasks under new ids."""
+
+    select: Selector
+
+
+class StartNow(_Request, tag="start-now"):
+    """Skip the waiting time of scheduled and retrying tasks, not the limits."""
+
+    select: Selector
+
+
+class Move(_Request, tag="move"):
+    """Change the place of waiting tasks: exactly one of `first`, `last`, `before`, `pool`."""
+
+    select: Selector
+    first: bool = False
+    last: bool = False
+    before: str | None = None
+    pool: str | None = None
+
+
+class TaskChanges(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What `edit` changes of a waiting task: UNSET is left as it is, None clears."""
+
+    name: str | msgspec.UnsetType = msgspec.UNSET
+    command: list[str] | msgspec.UnsetType = msgspec.UNSET
+    shell_line: str | msgspec.UnsetType = msgspec.UNSET
+    shell: str | msgspec.UnsetType = msgspec.UNSET
+    cwd: str | msgspec.UnsetType = msgspec.UNSET
+    env_changes: dict[str, str | None] | msgspec.UnsetType = msgspec.UNSET
+    pool: str | msgspec.UnsetType = msgspec.UNSET
+    priority: int | msgspec.UnsetType = msgspec.UNSET
+    slots: int | msgspec.UnsetType = msgspec.UNSET
+    after: list[Dependency] | msgspec.UnsetType = msgspec.UNSET
+    not_before: float | None | msgspec.UnsetType = msgspec.UNSET
+    kill_at: float | None | msgspec.UnsetType = msgspec.UNSET
+    timeout_s: float | None | msgspec.UnsetType = msgspec.UNSET
+    heartbeat_s: float | None | msgspec.UnsetType = msgspec.UNSET
+    retries: int | msgspec.UnsetType = msgspec.UNSET
+    backoff: Backoff | msgspec.UnsetType = msgspec.UNSET
+    retry_on: list[int] | None | msgspec.UnsetType = msgspec.UNSET
+    no_retry_on: list[int] | None | msgspec.UnsetType = msgspec.UNSET
+    success_codes: list[int] | None | msgspec.UnsetType = msgspec.UNSET
+    on_lost: str | msgspec.UnsetType = msgspec.UNSET
+    stop_signal: int | msgspec.UnsetType = msgspec.UNSET
+    grace_s: float | msgspec.UnsetType = msgspec.UNSET
+    tags: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
+    keep_s: float | None | msgspec.UnsetType = msgspec.UNSET
+    nice: int | None | msgspec.UnsetType = msgspec.UNSET
+
+
+class Edit(_Request, tag="edit"):
+    """Change waiting tasks."""
+
+    select: Selector
+    changes: TaskChanges
+
+
+class Signal(_Request, tag="signal"):
+    """Send one signal to the process trees of running tasks."""
+
+    select: Selector
+    signal: int
+
+
+class Remove(_Request, tag="rm"):
+    """Forget finished tasks; `cascade`: cancel the live tasks that wait for them too."""
+
+    select: Selector
+    cascade: bool = False
+
+
+class Prune(_Request, tag="prune"):
+    """Forget finished tasks older than `older_than_s`, of these statuses (all when empty)."""
+
+    older_than_s: float
+    statuses: list[str] = []
+    dry_run: bool = False
+
+
+class Events(_Request, tag="events"):
+    """Stored transitions after `after_seq`, oldest first; None: the last `limit`."""
+
+    after_seq: int | None = None
+    limit: int | None = 100
+    select: Selector | None = None
+
+
+class Watch(_Request, tag="watch"):
+    """A stream: transitions after `after_seq` (None: from now on) as they are committed, of the selected tasks or of
+    all, until the client goes away. The first message is `{"watching": seq, "tasks": [ids]}`."""
+
+    after_seq: int | None = None
+    select: Selector | None = None
+
+
+class Pools(_Request, tag="pools"):
+    """Documents of all pools, or of `name`."""
+
+    name: str | None = None
+
+
+class PausePool(_Request, tag="pool-pause"):
+    """No new starts in these pools; `all` when the list is empty."""
+
+    names: list[str] = []
+
+
+class ResumePool(_Request, tag="pool-resume"):
+    """Starts again in these pools; `all` when the list is empty."""
+
+    names: list[str] = []
+
+
+class DaemonStatus(_Request, tag="daemon-status"):
+    """What the daemon is and what its last start recovered."""
+
+
+class DaemonStop(_Request, tag="daemon-stop"):
+    """Stop the daemon. `mode`: stop (tasks are stopped), keep (tasks go on under the runner), drain (tasks end by
+    themselves first). Answered when the tasks are dealt with and nothing more will be written."""
+
+    mode: str = "stop"
+    timeout_s: float | None = None
+    hand_over: bool = False
+    restart: bool = False
+
+
+class Reload(_Request, tag="reload"):
+    """Read the configuration anew, whole or not at all."""
+
+
+Request = (
+    Submit
+    | ListTasks
+    | ShowTasks
+    | WaitTasks
+    | Cancel
+    | Hold
+    | Release
+    | Retry
+    | Rerun
+    | StartNow
+    | Move
+    | Edit
+    | Signal
+    | Remove
+    | Prune
+    | Events
+    | Watch
+    | Pools
+    | PausePool
+    | ResumePool
+    | DaemonStatus
+    | DaemonStop
+    | Reload
+)
+
+READS = (ListTasks, ShowTasks, Events, Pools, DaemonStatus)
+"""Requests that change nothing: answered from the store when no daemon runs (client/offline)."""
+
+ANY_VERSION = (DaemonStatus, DaemonStop)
+"""Requests an old daemon answers to a new client, and the reverse."""
+
+
+class Reply(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """The answer to a request: `doc` is the JSON document of the specification without `schema` (`{"tasks": [...]}`,
+    `{"task": {...}}`, `{"pools": [...]}`, ...), `notes` are lines for stderr, `exit` the exit status."""
+
+    doc: dict[str, Any] = {}
+    notes: list[str] = []
+    exit: int = 0
