@@ -1,0 +1,368 @@
+"""Documents of the specification (section 8): tasks, attempts, transitions, pools as plain JSON values.
+
+Values only: records come in with what is known beside them, dictionaries go out. How they are drawn lives in
+commands/render, who gathers the facts in daemon/handlers and client/offline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import isfinite
+from typing import Any, TypedDict, Unpack
+
+from cronoq_cli.errors import UsageError
+from cronoq_cli.model.lifecycle import FINAL, Status
+from cronoq_cli.model.moment import format_utc
+from cronoq_cli.model.task import AttemptRecord, Dependency, Edge, OnLost, Priority, TaskRecord, Transition
+
+_PRIORITY_WORDS = {int(priority): priority.word for priority in Priority}
+_STARTED_OR_ENDED = FINAL | {Status.RUNNING}
+_DUE = frozenset({Status.SCHEDULED, Status.RETRYING})
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """What the pool gives a task whose spec leaves it open, so that a document says what really applies."""
+
+    shell: str = "/bin/sh"
+    retries: int = 0
+    timeout_s: float | None = None
+    on_lost: str = OnLost.COUNT
+
+
+class TaskFacts(TypedDict, total=False):
+    """What may be known of a task beside its record; each part left out is simply not shown.
+
+    `attempts`: oldest first, adds `attempts` and the exact `run_s` and `pid`. `edges`: open dependencies.
+    `place`: position among the waiting, from 1. `now`: unix seconds, for what is still going on. `env_names`,
+    `env`: names, or names with values, of its environment. `duplicate`: a submission found this one instead.
+    """
+
+    attempts: Sequence[AttemptRecord] | None
+    edges: Sequence[Edge] | None
+    place: int | None
+    now: float | None
+    env_names: Iterable[str] | None
+    env: Mapping[str, str] | None
+    duplicate: bool
+    defaults: Defaults
+
+
+class PoolFacts(TypedDict, total=False):
+    """The numbers of a pool. `waiting`: ready tasks by priority word. Moments are unix seconds."""
+
+    workers: int
+    min: int | None
+    max: int | None
+    busy: int
+    held: int
+    target: int | None
+    reason: str | None
+    paused: bool
+    waiting: Mapping[str, int]
+    blocked: int
+    scheduled: int
+    retrying: int
+    running: int
+    oldest_ready_at: float | None
+    now: float | None
+    started: int
+    succeeded: int
+    failed: int
+    retried: int
+
+
+_NO_DEFAULTS = Defaults()
+_DAY_MS = 86_400_000
+
+
+def describe_task(record: TaskRecord, **facts: Unpack[TaskFacts]) -> dict[str, Any]:
+    """The document of a task: every field of the specification, absent ones null.
+
+    `command` is always the argument vector as executed; `shell` is the shell line when the task is one, else
+    null. `not_before` is the moment a scheduled or retrying task is waiting for, else the one asked for.
+    `reason_started` is why it was, or will be, started. Fields of what a task does not use are null or {}.
+    """
+    spec, now = record.spec, facts.get("now")
+    attempts, defaults = facts.get("attempts"), facts.get("defaults", _NO_DEFAULTS)
+    not_before = record.due_at if record.due_at is not None and record.status in _DUE else spec.not_before
+    document = {
+        "id": record.id,
+        "name": spec.name,
+        "key": spec.key,
+        "kind": spec.kind or None,
+        "pool": spec.pool,
+        "priority": _PRIORITY_WORDS[spec.priority],
+        "status": record.status.value,
+        "reason": record.reason,
+        "held": record.held,
+        "command": spec.command
+        if spec.shell_line is None
+        else [spec.shell or defaults.shell, "-c", spec.shell_line],
+        "shell": spec.shell_line,
+        "cwd": spec.cwd,
+        "tenant": None,
+        "tags": spec.tags,
+        "labels": {},
+        "resources": {},
+        "slots": spec.slots,
+        "after": _describe_dependencies(record, facts.get("edges")),
+        "attempt": record.attempt,
+        "max_attempts": record.max_attempts,
+        "exit_code": record.exit_code,
+        "signal": record.signal,
+        "message": record.message,
+        "progress": find_progress(record.progress),
+        "outputs": record.outputs,
+        "recurring": None,
+        "reason_started": record.start_reason,
+        "sequence": int(record.seq) if record.seq.is_integer() else record.seq,
+        "batch": record.batch,
+        "array_index": spec.array_index,
+        "group": None,
+        "duplicate": facts.get("duplicate", False),
+        "estimate_s": None,
+        "timeout_s": defaults.timeout_s if spec.timeout_s is None else spec.timeout_s,
+        "retries": defaults.retries if spec.retries is None else spec.retries,
+        "on_lost": str(spec.on_lost or defaults.on_lost),
+        "expires_at": None,
+        "kill_at": _time(spec.kill_at),
+        "left_behind": record.left_behind,
+        "updated_at": _time(record.updated_at),
+        "submitted_at": _time(record.submitted_at),
+        "not_before": _time(not_before),
+        "start_at": None,
+        "deadline": None,
+        "started_at": _time(record.started_at),
+        "finished_at": _time(record.finished_at),
+        "wait_s": _waited(record, now),
+        "run_s": _ran(record, attempts, now),
+        "pid": attempts[-1].pid if attempts and record.status is Status.RUNNING else None,
+        "log": record.log,
+        "usage": _describe_usage(record.usage) if record.usage else None,
+    }
+    if "place" in facts:
+        document["place"] = facts["place"]
+    if attempts is not None:
+        document["attempts"] = [describe_attempt(attempt, now=now) for attempt in attempts]
+    _add_environment(document, facts)
+    return document
+
+
+def _add_environment(document: dict[str, Any], facts: TaskFacts) -> None:
+    env, names = facts.get("env"), facts.get("env_names")
+    if names is None and env is not None:
+        names = env
+    if names is not None:
+        document["env_names"] = sorted(names)
+    if env is not None:
+        document["env"] = dict(sorted(env.items()))
+
+
+def _time(at: float | None) -> str | None:
+    """As `format_utc`, but the calendar is asked once a day: a listing has many moments of few days."""
+    if at is None:
+        return None
+    day, millis = divmod(round(at * 1000), _DAY_MS)
+    seconds, millis = divmod(millis, 1000)
+    minutes, second = divmod(seconds, 60)
+    hour, minute = divmod(minutes, 60)
+    fraction = f".{millis:03d}" if millis else ""
+    return f"{_day(day)}{hour:02d}:{minute:02d}:{second:02d}{fraction}Z"
+
+
+@lru_cache(maxsize=1024)
+def _day(number: int) -> str:
+    return format_utc(number * 86_400.0)[:11]
+
+
+def _seconds(value: float | None) -> float | None:
+    """A length of time as it is shown: never negative (a wall clock may step back), to the microsecond."""
+    if value is None or not isfinite(value):
+        return None
+    return round(value, 6) if value > 0 else 0.0
+
+
+def _waited(record: TaskRecord, now: float | None) -> float | None:
+    """Seconds from the first moment it was ready to its (latest) start, its end without a start, or now."""
+    if record.ready_at is None:
+        return None
+    until = now
+    if record.status in _STARTED_OR_ENDED:
+        until = record.started_at if record.started_at is not None else record.finished_at
+    return None if until is None else _seconds(until - record.ready_at)
+
+
+def _ran(record: TaskRecord, attempts: Sequence[AttemptRecord] | None, now: float | None) -> float | None:
+    """Seconds the latest attempt has run: measured where that is known, else from start to end or now."""
+    if attempts and attempts[-1].run_s is not None:
+        return _seconds(attempts[-1].run_s)
+    if record.usage and record.usage.get("run_s") is not None:
+        return _seconds(record.usage["run_s"])
+    if record.started_at is None:
+        return None
+    until = now if record.status is Status.RUNNING else record.finished_at
+    return None if until is None else _seconds(until - record.started_at)
+
+
+def _describe_usage(usage: Mapping[str, Any]) -> dict[str, Any]:
+    memory = usage.get("max_rss_bytes", usage.get("max_rss"))
+    return {
+        "cpu_user_s": _seconds(usage.get("cpu_user_s")),
+        "cpu_system_s": _seconds(usage.get("cpu_system_s")),
+        "max_rss_bytes": memory,
+    }
+
+
+def _describe_dependencies(record: TaskRecord, edges: Sequence[Edge] | None) -> list[dict[str, Any]]:
+    """What it was asked to wait for, in order: `ref`, `condition`, whether still `open` (null: unknown).
+
+    Only a blocked task has open edges, so `edges` may be left out for all others.
+    """
+    if not record.spec.after and not edges:
+        return []
+    left = list(edges or ())
+    known = edges is not None or record.status is not Status.BLOCKED
+    documents = []
+    for wanted in record.spec.after:
+        mine = [edge for edge in left if _belongs(edge, wanted)]
+        left = [edge for edge in left if edge not in mine]
+        documents.append(_describe_dependency(wanted.ref, wanted.condition, bool(mine) if known else None))
+    for edge in left:
+        target = edge.awaited if edge.target is None else str(edge.target)
+        documents.append(_describe_dependency(target, edge.condition, True))
+    return documents
+
+
+def _describe_dependency(ref: str | None, condition: str, still_open: bool | None) -> dict[str, Any]:
+    return {"ref": ref, "condition": str(condition), "open": still_open}
+
+
+def _belongs(edge: Edge, wanted: Dependency) -> bool:
+    """Whether an open edge came from this dependency, which names an id, a run of ids or an awaited key."""
+    if edge.condition != wanted.condition:
+        return False
+    if edge.target is None:
+        return edge.awaited == wanted.ref
+    first, _, last = wanted.ref.partition("-")
+    if not (first.isdecimal() and (not last or last.isdecimal())):
+        return False
+    return int(first) <= edge.target <= int(last or first)
+
+
+def describe_attempt(attempt: AttemptRecord, *, now: float | None = None) -> dict[str, Any]:
+    """The document of one attempt, as `show` lists them. Without an end, `run_s` counts up to `now`."""
+    run_s = attempt.run_s
+    if run_s is None and attempt.started_at is not None:
+        until = now if attempt.ended_at is None else attempt.ended_at
+        run_s = None if until is None else until - attempt.started_at
+    known = attempt.cpu_user_s is not None or attempt.max_rss is not None
+    usage = {
+        "cpu_user_s": _seconds(attempt.cpu_user_s),
+        "cpu_system_s": _seconds(attempt.cpu_system_s),
+        "max_rss_bytes": attempt.max_rss,
+    }
+    return {
+        "number": attempt.number,
+        "reason_started": attempt.reason,
+        "started_at": _time(attempt.started_at),
+        "finished_at": _time(attempt.ended_at),
+        "run_s": _seconds(run_s),
+        "outcome": attempt.outcome,
+        "cause": attempt.cause,
+        "exit_code": attempt.exit_code,
+        "signal": attempt.signal,
+        "core": attempt.core,
+        "message": attempt.message,
+        "pid": attempt.pid,
+        "left_behind": attempt.left_behind,
+        "log": attempt.log,
+        "stderr_log": attempt.stderr_log,
+        "log_bytes": attempt.log_size,
+        "usage": usage if known else None,
+    }
+
+
+def describe_transition(transition: Transition) -> dict[str, Any]:
+    """The document of one event of the history."""
+    return {
+        "seq": transition.seq,
+        "at": _time(transition.at),
+        "type": transition.type,
+        "id": transition.id,
+        "key": transition.key,
+        "pool": transition.pool,
+        "status": transition.status,
+        "attempt": transition.attempt,
+        "message": transition.message,
+    }
+
+
+def describe_pool(name: str, **facts: Unpack[PoolFacts]) -> dict[str, Any]:
+    """The document of a pool. A pool of fixed size has `min` and `max` equal to `workers`, its target."""
+    workers, waiting = facts.get("workers", 0), facts.get("waiting", {})
+    oldest, now = facts.get("oldest_ready_at"), facts.get("now")
+    return {
+        "name": name,
+        "workers": workers,
+        "min": _given(facts.get("min"), workers),
+        "max": _given(facts.get("max"), workers),
+        "busy": facts.get("busy", 0),
+        "held": facts.get("held", 0),
+        "target": _given(facts.get("target"), workers),
+        "reason": facts.get("reason"),
+        "paused": facts.get("paused", False),
+        "waiting": {priority.word: waiting.get(priority.word, 0) for priority in reversed(Priority)},
+        "blocked": facts.get("blocked", 0),
+        "scheduled": facts.get("scheduled", 0),
+        "retrying": facts.get("retrying", 0),
+        "running": facts.get("running", 0),
+        "reservations": 0,
+        "oldest_ready_s": None if oldest is None or now is None else _seconds(now - oldest),
+        "started": facts.get("started", 0),
+        "succeeded": facts.get("succeeded", 0),
+        "failed": facts.get("failed", 0),
+        "retried": facts.get("retried", 0),
+        "wait_s": None,
+        "run_s": None,
+        "utilisation": None,
+        "fixed_start_hit_rate": None,
+        "deadline_hit_rate": None,
+        "worker_s": None,
+        "cost": None,
+        "groups": [],
+    }
+
+
+def _given(value: int | None, default: int) -> int:
+    return default if value is None else value
+
+
+def parse_progress(text: str) -> float:
+    """The share done, 0 to 1, of `0.4`, `40%` or `12/50` as a task reports it; beyond the whole is 1.
+
+    Raises UsageError for anything else.
+    """
+    found = find_progress(text)
+    if found is None:
+        raise UsageError(f"{text!r} is not a progress", hint="write it like 0.4, 40% or 12/50")
+    return found
+
+
+def find_progress(text: str | None) -> float | None:
+    """As `parse_progress`, but None for what is no progress: a task may have written anything."""
+    if not text:
+        return None
+    part, slash, whole = text.strip().partition("/")
+    try:
+        if slash:
+            share = float(part) / float(whole)
+        elif part.endswith("%"):
+            share = float(part[:-1]) / 100
+        else:
+            share = float(part)
+    except (ValueError, ZeroDivisionError):
+        return None
+    return min(share, 1.0) if isfinite(share) and share >= 0 else None
