@@ -229,8 +229,8 @@ def encode_request(request: Request, *, as_is: bool = False) -> bytes:
 def decode_request(payload: bytes) -> RequestMessage:
     """The request in a frame Q.
 
-    Raises ProtocolError when the peer speaks another version (then only `ANY_VERSION` requests are understood)
-    or no request at all, InvalidError when a known protocol carries a request of the wrong shape.
+    Raises ProtocolError when the peer speaks another version (which makes only
+    `ANY_VERSION` requests understood), or when it is no request at all; InvalidError when a known protocol carries a request of the wrong shape.
     """
     try:
         envelope = msgspec.convert(_load(payload), _Envelope)
@@ -289,7 +289,7 @@ class ErrorMessage(msgspec.Struct, kw_only=True):
 
 
 class RemoteError(CronoqError):
-    """An error the daemon answered: prints and exits like the one raised there. `daemon`: the daemon's version."""
+    """An error the daemon answered: prints and exits like the one raised there. `daemon` is its version."""
 
     def __init__(self, message: ErrorMessage) -> None:
         super().__init__(message.message, hint=message.hint, code=message.code)

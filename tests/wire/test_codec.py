@@ -1,4 +1,4 @@
-"""Frames and messages between client and daemon: what goes in comes out, nothing hostile breaks the reader."""
+"""Frames and messages between client and daemon: what goes in comes out, and nothing breaks the reader."""
 
 from __future__ import annotations
 
