@@ -36,14 +36,16 @@ class TaskFacts(TypedDict, total=False):
     """What may be known of a task beside its record; each part left out is simply not shown.
 
     `attempts`: oldest first, adds `attempts` and the exact `run_s` and `pid`. `edges`: open dependencies.
-    `place`: position among the waiting, from 1. `now`: unix seconds, for what is still going on. `env_names`,
-    `env`: names, or names with values, of its environment. `duplicate`: a submission found this one instead.
+    `place`: position among the waiting, from 1. `now`: unix seconds, for what is still going on. `pid`: of
+    its running process. `env_names`, `env`: names, or names with values, of its environment. `duplicate`: a
+    submission found this one instead of making its own.
     """
 
     attempts: Sequence[AttemptRecord] | None
     edges: Sequence[Edge] | None
     place: int | None
     now: float | None
+    pid: int | None
     env_names: Iterable[str] | None
     env: Mapping[str, str] | None
     duplicate: bool
@@ -139,7 +141,7 @@ def describe_task(record: TaskRecord, **facts: Unpack[TaskFacts]) -> dict[str, A
         "finished_at": _time(record.finished_at),
         "wait_s": _waited(record, now),
         "run_s": _ran(record, attempts, now),
-        "pid": attempts[-1].pid if attempts and record.status is Status.RUNNING else None,
+        "pid": _pid(record, attempts, facts.get("pid")),
         "log": record.log,
         "usage": _describe_usage(record.usage) if record.usage else None,
     }
@@ -205,6 +207,13 @@ def _ran(record: TaskRecord, attempts: Sequence[AttemptRecord] | None, now: floa
         return None
     until = now if record.status is Status.RUNNING else record.finished_at
     return None if until is None else _seconds(until - record.started_at)
+
+
+def _pid(record: TaskRecord, attempts: Sequence[AttemptRecord] | None, known: int | None) -> int | None:
+    """The process of a running task; a number from the past may belong to anybody by now."""
+    if record.status is not Status.RUNNING:
+        return None
+    return attempts[-1].pid if known is None and attempts else known
 
 
 def _describe_usage(usage: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,65 @@
+"""The table of `pool ls` and `status`: how full each pool is, what waits in it, and what it has done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cronoq_cli.commands.context import Context
+from cronoq_cli.commands.render.layout import Column, layout_table
+from cronoq_cli.commands.render.notes import print_notes
+from cronoq_cli.commands.render.spans import short_span
+from cronoq_cli.commands.render.style import style_of
+from cronoq_cli.commands.render.words import Document, join_facts
+
+
+def print_pools(context: Context, doc: Mapping[str, Any]) -> None:
+    """Write the table for a document `{"pools": [...]}`, or for `{"pool": {...}}`."""
+    pools = [doc["pool"]] if "pool" in doc else list(doc["pools"])
+    if not pools:
+        print_notes(context, ["no pools"])
+        return
+    style = style_of(context)
+    context.out.write("\n".join(layout_table(_columns(pools), style)) + "\n")
+
+
+def _columns(pools: list[Document]) -> list[Column]:
+    states = ["paused" if pool["paused"] else "open" for pool in pools]
+    oldest = [short_span(pool["oldest_ready_s"]) for pool in pools]
+    reasons = [join_facts(_scaling(pool), pool["reason"]) or "-" for pool in pools]
+    return [
+        Column("POOL", [pool["name"] for pool in pools], least=8),
+        Column("STATE", states, colours=["yellow" if word == "paused" else "green" for word in states]),
+        Column("BUSY", [f"{pool['busy']}/{pool['workers']}" for pool in pools], right=True),
+        Column("READY", [_ready(pool["waiting"]) for pool in pools]),
+        Column("OLDEST", oldest, right=True, usual="-"),
+        _counts("BLOCKED", "blocked", pools),
+        _counts("SCHED", "scheduled", pools),
+        _counts("RETRY", "retrying", pools),
+        _counts("OK", "succeeded", pools),
+        _counts("FAILED", "failed", pools, colour="red"),
+        _counts("RETRIED", "retried", pools),
+        Column("REASON", reasons, least=8, usual="-"),
+    ]
+
+
+def _counts(title: str, field: str, pools: list[Document], colour: str | None = None) -> Column:
+    counts = [pool[field] for pool in pools]
+    colours = [colour if count else None for count in counts]
+    return Column(title, list(map(str, counts)), right=True, usual="0", colours=colours)
+
+
+def _ready(waiting: Mapping[str, int]) -> str:
+    """`12`, with the classes where they differ from normal: `12 (2 critical, 10 low)`."""
+    parts = [f"{count} {word}" for word, count in waiting.items() if count]
+    total = sum(waiting.values())
+    if not total or (len(parts) == 1 and waiting.get("normal")):
+        return str(total)
+    return f"{total} ({', '.join(parts)})"
+
+
+def _scaling(pool: Document) -> str | None:
+    """`1 to 8 workers, target 3` for a pool that changes its size."""
+    if pool["min"] == pool["max"]:
+        return None
+    return f"{pool['min']} to {pool['max']} workers, target {pool['target']}"

@@ -1,0 +1,126 @@
+"""The table of `ls`: what runs, what waits in its order, what ended last.
+
+One row a task, times relative to now; everything about a single task is in `task`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cronoq_cli.commands.context import Context
+from cronoq_cli.commands.render.colour import STATUS_COLOURS
+from cronoq_cli.commands.render.layout import Column, layout_table
+from cronoq_cli.commands.render.notes import print_notes
+from cronoq_cli.commands.render.spans import near_now, short_span
+from cronoq_cli.commands.render.style import Style, moment_of, style_of
+from cronoq_cli.commands.render.words import Document, how_it_ended, join_facts, title_of
+from cronoq_cli.model.lifecycle import LIVE, WAITING
+
+_WAITING = frozenset(map(str, WAITING))
+_LIVE = frozenset(map(str, LIVE))
+_PRIORITY_COLOURS = {"critical": "red", "high": "yellow", "low": "dim"}
+_SUMMARY_ORDER = ("running", "ready", "retrying", "scheduled", "blocked")
+
+
+def print_tasks(context: Context, doc: Mapping[str, Any]) -> None:
+    """Write the table for a document `{"tasks": [...], "more": N, "summary": {status: count}}`.
+
+    The tasks are shown in the order they come in. `+N more` stands behind the last waiting one. Without a
+    task nothing is written but a note. The summary is for terminals only.
+    """
+    tasks, more = doc["tasks"], doc.get("more") or 0
+    if not tasks:
+        print_notes(context, [f"no tasks shown, {more} more" if more else "no tasks"])
+        return
+    style = style_of(context)
+    lines = layout_table(task_columns(tasks, style), style)
+    if more:
+        lines.insert(_place_of_more(tasks), style.paint(f"+{more} more", "dim"))
+    if style.columns is not None and doc.get("summary"):
+        lines += _summary_lines(doc["summary"], style)
+    context.out.write("\n".join(lines) + "\n")
+
+
+def _place_of_more(tasks: Sequence[Document]) -> int:
+    """The line behind the last waiting task, counted with the header; the end when none waits."""
+    waiting = [place for place, task in enumerate(tasks) if task["status"] in _WAITING]
+    return (waiting[-1] if waiting else len(tasks) - 1) + 2
+
+
+def task_columns(tasks: Sequence[Document], style: Style) -> list[Column]:
+    """The columns of a listing of tasks."""
+    statuses = [task["status"] for task in tasks]
+    priorities = [task["priority"] for task in tasks]
+    notes = [note_of(task, style) for task in tasks]
+    return [
+        Column("ID", [str(task["id"]) for task in tasks], right=True),
+        Column(
+            "STATUS",
+            [style.word(status_word(task)) for task in tasks],
+            colours=[STATUS_COLOURS.get(status) for status in statuses],
+        ),
+        Column(
+            "PRIO", priorities, usual="normal", colours=[_PRIORITY_COLOURS.get(word) for word in priorities]
+        ),
+        Column("POOL", [task["pool"] for task in tasks], usual="default", least=8),
+        Column("TIME", [time_of(task, style) for task in tasks], right=True),
+        Column("TASK", [title_of(task) for task in tasks], least=18),
+        Column("REASON", notes, usual="-", least=12),
+    ]
+
+
+def status_word(task: Document) -> str:
+    """The status; a task somebody holds says so."""
+    return "held" if task["held"] and task["status"] == "blocked" else str(task["status"])
+
+
+def time_of(task: Document, style: Style) -> str:
+    """The one time that matters: how long it ran, how long until it is due, how long it has waited."""
+    status = task["status"]
+    if status in ("scheduled", "retrying") and task["not_before"] is not None:
+        return near_now(moment_of(task["not_before"]), style.now)
+    if status in _WAITING:
+        return short_span(task["wait_s"])
+    return short_span(task["run_s"])
+
+
+def note_of(task: Document, style: Style) -> str:
+    """What the last column says: why it waits, how far it is, how and when it ended; `-` for nothing."""
+    status = task["status"]
+    if status == "running":
+        progress = task["progress"]
+        share = None if progress is None else f"{progress:.0%}"
+        again = f"attempt {task['attempt']} of {task['max_attempts']}" if task["attempt"] > 1 else None
+        return join_facts(share, task["message"], again, task["reason"]) or "-"
+    if status in _LIVE:
+        ended = how_it_ended(task) if status == "retrying" else None
+        return join_facts(_waits_for(task), task["reason"], ended) or "-"
+    ended_at = task["finished_at"]
+    when = None if ended_at is None else near_now(moment_of(ended_at), style.now)
+    return join_facts(how_it_ended(task), task["reason"], task["message"], when) or "-"
+
+
+def _waits_for(task: Document) -> str | None:
+    """`after 3, 7-9`: the dependencies still open, where the reason does not name them already."""
+    if task["reason"] or not task["after"]:
+        return None
+    refs = [str(item["ref"]) for item in task["after"] if item["open"] is not False]
+    return f"after {', '.join(refs)}" if refs else None
+
+
+def _summary_lines(summary: Mapping[str, Any], style: Style) -> list[str]:
+    """`2 running, 57 ready, 1 held`, what is going on first; numbers that are 0 are left out."""
+    order = {word: place for place, word in enumerate(_SUMMARY_ORDER)}
+    counts = {word: count for word, count in summary.items() if isinstance(count, int) and count}
+    words = sorted(counts, key=lambda word: order.get(word, len(order)))
+    if not words:
+        return []
+    lines, line = [], ""
+    for part in (f"{counts[word]} {word.replace('_', ' ')}" for word in words):
+        longer = f"{line}, {part}" if line else part
+        if line and len(longer) > (style.columns or len(longer)):
+            lines.append(line + ",")
+            longer = part
+        line = longer
+    return ["", *(style.paint(text, "dim") for text in (*lines, line))]
