@@ -1,0 +1,96 @@
+"""The engine: events in, effects out. It holds every live task and moves them by the tables, nothing else.
+
+No clock, no I/O: `now` comes in with each event, actions and rows go out. This module is the one entrance; the
+duties stand in `submissions`, `verbs`, `ends`, `dispatch` and `recovery`, the state they share in `state`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from cronoq_cli.engine import dispatch, ends, messages, submissions, verbs
+from cronoq_cli.engine.lanes import Scoring
+from cronoq_cli.engine.live import LiveTask, Now
+from cronoq_cli.engine.messages import Effects, Event
+from cronoq_cli.engine.pools import LivePool
+from cronoq_cli.engine.state import PolicyOf, State
+from cronoq_cli.model.lifecycle import LIVE, Status
+
+HANDLERS: Mapping[type, Callable[[State, Any, Now], Any]] = {
+    messages.Submitted: submissions.apply_submitted,
+    messages.Retried: submissions.apply_retried,
+    messages.Cancelled: verbs.apply_cancelled,
+    messages.Held: verbs.apply_held,
+    messages.Released: verbs.apply_released,
+    messages.StartedNow: verbs.apply_started_now,
+    messages.Edited: verbs.apply_edited,
+    messages.Moved: verbs.apply_moved,
+    messages.Signalled: verbs.apply_signalled,
+    messages.AttemptStarted: ends.apply_attempt_started,
+    messages.AttemptEnded: ends.apply_attempt_ended,
+    messages.LeaseReturned: ends.apply_lease_returned,
+    messages.RunnersCompared: ends.apply_runners_compared,
+    messages.RunnerGone: ends.apply_runner_gone,
+    messages.LeasesRevoked: dispatch.apply_leases_revoked,
+    messages.LeasesSettled: dispatch.apply_leases_settled,
+    messages.PoolPaused: dispatch.apply_pool_paused,
+    messages.PoolResumed: dispatch.apply_pool_resumed,
+    messages.PoolResized: dispatch.apply_pool_resized,
+    messages.StopBegan: dispatch.apply_stop_began,
+    messages.DrainBegan: dispatch.apply_drain_began,
+    messages.TimePassed: verbs.apply_time_passed,
+}
+
+
+class Engine:
+    """Every live task of one store, moved by events.
+
+    `handle` returns what the event's own result is (ids of a submission, those a verb changed); effects gather
+    until `take_effects`. A refused event raises a CronoqError and has changed nothing.
+    """
+
+    def __init__(
+        self,
+        policy_of: PolicyOf,
+        pools: Mapping[str, int],
+        *,
+        next_id: int = 1,
+        scoring: Scoring | None = None,
+    ) -> None:
+        self.state = State(policy_of, scoring or Scoring(), next_id=next_id)
+        for name, workers in pools.items():
+            self.state.pools[name] = LivePool(name, workers, self.state.tasks)
+
+    def handle(self, event: Event, now: Now) -> Any:
+        """Apply one event at the moment `now`, then start what may start."""
+        state = self.state
+        result = HANDLERS[type(event)](state, event, now)
+        while state.overfailed:
+            verbs.cancel_rest_of_batch(state, state.overfailed.pop(), now)
+        if state.woken:
+            dispatch.dispatch_woken(state, now)
+        return result
+
+    def take_effects(self) -> Effects:
+        """Everything the events since the last call changed, for one commit."""
+        effects, self.state.effects = self.state.effects, Effects()
+        return effects
+
+    def next_due_s(self, now: Now) -> float | None:
+        """Seconds until TimePassed has something to do, or None."""
+        return self.state.timers.next_due_s(now)
+
+    def find(self, task_id: int) -> LiveTask | None:
+        """A live (or leaving) task."""
+        return self.state.tasks.get(task_id)
+
+    def find_by_key(self, key: str) -> LiveTask | None:
+        """The live task of that key."""
+        task_id = self.state.keys.get(key)
+        return None if task_id is None else self.state.tasks.get(task_id)
+
+    def list_ids(self, statuses: Iterable[Status] | None = None) -> list[int]:
+        """Ids of the live tasks, of these statuses, ascending."""
+        wanted = frozenset(statuses) if statuses is not None else LIVE
+        return sorted(task.id for task in self.state.tasks.values() if task.status in wanted)

@@ -1,0 +1,187 @@
+"""Starting: who goes next in a pool, what is given to the runner ahead of need, and when nothing starts at all.
+
+The order itself is in `lanes`, how far ahead in `pools.decide_ahead`.
+"""
+
+from __future__ import annotations
+
+from cronoq_cli.engine.live import LiveTask, Now
+from cronoq_cli.engine.messages import (
+    DrainBegan,
+    LeasesRevoked,
+    LeasesSettled,
+    PoolPaused,
+    PoolResized,
+    PoolResumed,
+    Start,
+    Stop,
+    StopBegan,
+)
+from cronoq_cli.engine.pools import LivePool, decide_ahead
+from cronoq_cli.engine.state import State
+from cronoq_cli.model.lifecycle import Status, Trigger
+from cronoq_cli.model.task import AttemptRecord
+
+HANDED_OVER = "handed to the runner"
+
+
+def dispatch_woken(state: State, now: Now) -> None:
+    """Start what may start in every pool where something has changed."""
+    while state.woken:
+        pool = state.pools[state.woken.pop()]
+        if not (state.stopping or state.draining or pool.paused) and state.compared:
+            _fill(state, pool, now)
+
+
+def _fill(state: State, pool: LivePool, now: Now) -> None:
+    while not pool.leased and pool.free > 0:
+        task = pool.lanes.best(state.scoring, now.wall)
+        if task is None or task.slots > pool.free:
+            return
+        _start(state, pool, task, now)
+    if state.leases and not state.pinned and pool.workers > 0:
+        _give_ahead(state, pool, now)
+
+
+def _start(state: State, pool: LivePool, task: LiveTask, now: Now) -> None:
+    mark_started(state, task, now, at=now.wall)
+    state.effects.actions.append(Start(task.id, task.attempt, pool.name, task.slots, ahead=False))
+
+
+def mark_started(state: State, task: LiveTask, now: Now, *, at: float) -> None:
+    """A task runs from here on: its attempt counts, its slots are taken."""
+    task.attempt += 1
+    task.reason = None
+    task.leased = False
+    task.started_at = at
+    task.exit_code = task.signal = task.message = task.pid = None
+    pool = state.pools[task.pool]
+    pool.take(task)
+    pool.totals["started"] += 1
+    state.move(task, Trigger.STARTED, Status.RUNNING, now)
+    state.effects.attempts[task.id, task.attempt] = AttemptRecord(
+        task=task.id, number=task.attempt, started_at=at, reason=task.start_reason
+    )
+
+
+def _give_ahead(state: State, pool: LivePool, now: Now) -> None:
+    while True:
+        task = pool.lanes.best(state.scoring, now.wall)
+        if task is None:
+            return
+        run_s = state.run_times.find(pool.name, task.policy.kind)
+        if len(pool.leased) >= decide_ahead(task, pool.workers, run_s):
+            return
+        task.leased = True
+        task.reason = HANDED_OVER
+        pool.leased[task.id] = task
+        state.touch(task, now)
+        state.effects.actions.append(Start(task.id, task.attempt + 1, pool.name, task.slots, ahead=True))
+
+
+def take_back(state: State, task: LiveTask, now: Now) -> None:
+    """A lease is over without a start: the task stands where it stood."""
+    task.leased = False
+    state.pools[task.pool].leased.pop(task.id, None)
+    state.touch(task, now)
+    state.settle(task, now)
+
+
+def recall_leases(state: State, pool: LivePool) -> None:
+    """Ask for all of a pool's leases back."""
+    for task in pool.leased.values():
+        state.recall(task)
+
+
+def apply_leases_revoked(state: State, event: LeasesRevoked, now: Now) -> list[int]:
+    """Call leases back; returns the ids of those that were leased."""
+    if event.ids is None:
+        names = state.pools if event.pool is None else [event.pool]
+        leased = [task for name in names for task in state.get_pool(name).leased.values()]
+    else:
+        leased = [task for task in map(state.tasks.get, event.ids) if task is not None and task.leased]
+        state.pinned.update(task.id for task in leased)
+    for task in leased:
+        state.recall(task)
+    return [task.id for task in leased]
+
+
+def apply_leases_settled(state: State, event: LeasesSettled, now: Now) -> None:
+    """Orders may be given ahead again."""
+    state.pinned.difference_update(event.ids)
+    if not state.pinned:
+        state.woken.update(state.pools)
+
+
+def apply_pool_paused(state: State, event: PoolPaused, now: Now) -> bool:
+    """No new starts in the pool, its leases come back; whether that changed anything."""
+    pool = state.get_pool(event.pool)
+    changed = not pool.paused
+    pool.paused = True
+    recall_leases(state, pool)
+    state.effects.pools[pool.name] = describe_stored(pool)
+    return changed
+
+
+def apply_pool_resumed(state: State, event: PoolResumed, now: Now) -> bool:
+    """Starts again in the pool; whether that changed anything."""
+    pool = state.get_pool(event.pool)
+    changed = pool.paused
+    pool.paused = False
+    state.effects.pools[pool.name] = describe_stored(pool)
+    state.wake(pool.name)
+    return changed
+
+
+def describe_stored(pool: LivePool) -> dict[str, object] | None:
+    """What of a pool's state was changed by command and outlives a restart; None when nothing was."""
+    return {"paused": True} if pool.paused else None
+
+
+def apply_pool_resized(state: State, event: PoolResized, now: Now) -> None:
+    """Another number of workers: running tasks go on, what can never fit steps aside with the reason."""
+    pool = state.get_pool(event.pool)
+    lowered = event.workers < pool.workers
+    pool.workers = event.workers
+    if lowered:
+        recall_leases(state, pool)
+        for task in pool.lanes.first(len(state.tasks), state.scoring, now.wall):
+            if task.slots > pool.workers and not task.leased:
+                task.in_heap = False
+                state.settle(task, now)
+                state.touch(task, now)
+    for task in list(pool.unfit.values()):
+        if task.slots <= pool.workers:
+            del pool.unfit[task.id]
+            state.settle(task, now)
+            state.touch(task, now)
+    state.wake(pool.name)
+
+
+def apply_stop_began(state: State, event: StopBegan, now: Now) -> int:
+    """No new starts, leases back, running tasks stopped; how many run."""
+    state.stopping = True
+    running = 0
+    for pool in state.pools.values():
+        recall_leases(state, pool)
+        for task in pool.running.values():
+            running += 1
+            _stop_for_daemon(state, task, hurry=event.hurry, now=now)
+    return running
+
+
+def _stop_for_daemon(state: State, task: LiveTask, *, hurry: bool, now: Now) -> None:
+    grace_s = 0.0 if hurry else task.policy.grace_s
+    cause = "cancelled" if task.leaving else "interrupted"
+    if not task.leaving:
+        task.stop_cause = cause
+        state.touch(task, now)
+    state.effects.actions.append(Stop(task.id, task.attempt, task.policy.stop_signal, grace_s, cause))
+
+
+def apply_drain_began(state: State, event: DrainBegan, now: Now) -> int:
+    """No new starts and leases back; how many run."""
+    state.draining = True
+    for pool in state.pools.values():
+        recall_leases(state, pool)
+    return sum(len(pool.running) for pool in state.pools.values())

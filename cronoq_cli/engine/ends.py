@@ -1,0 +1,315 @@
+"""What the runner reports: starts, ends, orders given back, and what nobody knows of; and what each end makes of a task.
+
+The judgement itself is pure and stands in model/policy.
+"""
+
+from __future__ import annotations
+
+from cronoq_cli.engine import dispatch
+from cronoq_cli.engine.live import LiveTask, Now
+from cronoq_cli.engine.messages import (
+    AttemptEnded,
+    AttemptStarted,
+    Forget,
+    LeaseReturned,
+    RunnerGone,
+    RunnersCompared,
+)
+from cronoq_cli.engine.state import State
+from cronoq_cli.model.lifecycle import Status, Trigger
+from cronoq_cli.model.policy import (
+    MACHINE_RETRY_S,
+    AttemptEnd,
+    EndKind,
+    Report,
+    Verdict,
+    decide_delay_s,
+    judge,
+    read_report,
+)
+from cronoq_cli.model.task import AttemptRecord, OnLost
+
+
+def apply_attempt_started(state: State, event: AttemptStarted, now: Now) -> bool:
+    """An attempt runs; False when that is no news or about an attempt that is over."""
+    task = state.tasks.get(event.task)
+    if task is None or not task.has_process or event.attempt != task.attempt_at_runner:
+        return False
+    if task.leased and not task.leaving:
+        state.pools[task.pool].leased.pop(task.id, None)
+        dispatch.mark_started(state, task, now, at=event.at)
+    if task.pid == event.pid and task.slot == event.slot:
+        return False
+    task.pid, task.slot = event.pid, event.slot
+    if not task.leaving:
+        task.started_at = event.at
+    state.touch(task, now)
+    record = _attempt_record(state, task)
+    record.pid, record.started_at = event.pid, event.at
+    return True
+
+
+def _attempt_record(state: State, task: LiveTask) -> AttemptRecord:
+    number = task.attempt_at_runner
+    record = state.effects.attempts.get((task.id, number))
+    if record is None:
+        record = AttemptRecord(
+            task=task.id, number=number, started_at=task.started_at, reason=task.start_reason, pid=task.pid
+        )
+        state.effects.attempts[task.id, number] = record
+    return record
+
+
+def apply_attempt_ended(state: State, event: AttemptEnded, now: Now) -> bool:
+    """Judge an end and move the task; False when it is no news. The runner may forget it once this is committed."""
+    state.effects.actions.append(Forget(event.task, event.attempt))
+    task = state.tasks.get(event.task)
+    if task is None or not task.has_process or event.attempt != task.attempt_at_runner:
+        return False
+    if task.leaving:
+        _end_leaving(state, task, event.end, now)
+        return True
+    if task.leased:
+        state.pools[task.pool].leased.pop(task.id, None)
+        dispatch.mark_started(state, task, now, at=event.end.started_at or now.wall)
+    _end_running(state, task, event.end, now)
+    return True
+
+
+def _end_leaving(state: State, task: LiveTask, end: AttemptEnd, now: Now) -> None:
+    report = read_report(end.report)
+    if task.leased:
+        task.attempt += 1
+        task.leased = False
+    _keep_facts(task, end, report)
+    _write_attempt(state, task, end, "cancelled", task.reason)
+    state.release_gone(task, now)
+
+
+def _end_running(state: State, task: LiveTask, end: AttemptEnd, now: Now) -> None:
+    report = read_report(end.report)
+    verdict = judge(task.policy, end, report)
+    pool = state.pools[task.pool]
+    pool.give_back(task)
+    state.wake(pool.name)
+    if end.cause is None and end.run_s > 0:
+        state.run_times.learn(pool.name, task.policy.kind, end.run_s)
+    task.exit_code, task.signal, task.message = end.exit_code, end.signal, verdict.message
+    task.started_at = end.started_at or task.started_at
+    task.pid, task.slot, task.stop_cause = None, None, None
+    _keep_facts(task, end, report)
+    _write_attempt(state, task, end, _OUTCOMES[verdict.kind], verdict.message)
+    _MOVES[verdict.kind](state, task, verdict, now)
+
+
+def _keep_facts(task: LiveTask, end: AttemptEnd, report: Report) -> None:
+    facts = dict(task.facts) if task.facts else {}
+    if report.outputs:
+        facts["outputs"] = {**facts.get("outputs", {}), **report.outputs}
+    if report.progress is not None:
+        facts["progress"] = report.progress
+    if end.left_behind:
+        facts["left_behind"] = end.left_behind
+    if end.cpu_user_s is not None:
+        facts["usage"] = {
+            "cpu_user_s": end.cpu_user_s,
+            "cpu_system_s": end.cpu_system_s,
+            "max_rss_bytes": end.max_rss,
+        }
+    task.facts = facts or None
+
+
+def _write_attempt(state: State, task: LiveTask, end: AttemptEnd, outcome: str, message: str | None) -> None:
+    state.effects.attempts[task.id, task.attempt] = AttemptRecord(
+        task=task.id,
+        number=task.attempt,
+        started_at=end.started_at or task.started_at,
+        ended_at=end.ended_at,
+        run_s=end.run_s,
+        outcome=outcome,
+        reason=task.start_reason,
+        exit_code=end.exit_code,
+        signal=end.signal,
+        core=end.core,
+        cause=end.cause,
+        message=message,
+        pid=end.pid,
+        cpu_user_s=end.cpu_user_s,
+        cpu_system_s=end.cpu_system_s,
+        max_rss=end.max_rss,
+        log_size=end.log_size,
+        left_behind=end.left_behind,
+    )
+
+
+# -- what a verdict does -------------------------------------------------------------------------------------------
+
+
+def _succeed(state: State, task: LiveTask, verdict: Verdict, now: Now) -> None:
+    task.reason = None
+    state.move(task, Trigger.SUCCEEDED, Status.SUCCEEDED, now, verdict.message)
+    state.finish(task, now)
+
+
+def _fail(state: State, task: LiveTask, verdict: Verdict, now: Now) -> None:
+    task.reason = verdict.message
+    state.move(task, Trigger.FAILED_PERMANENT, Status.FAILED, now)
+    state.finish(task, now)
+
+
+def _bury(state: State, task: LiveTask, verdict: Verdict, now: Now) -> None:
+    task.reason = verdict.message
+    state.move(task, Trigger.FAILED_PERMANENT, Status.DEAD_LETTERED, now)
+    state.finish(task, now)
+
+
+def _revoke(state: State, task: LiveTask, verdict: Verdict, now: Now) -> None:
+    task.reason = verdict.message or "revoked by the task"
+    state.move(task, Trigger.REVOKED_BY_TASK, Status.CANCELLED, now)
+    state.finish(task, now)
+
+
+def _retry_or_end(state: State, task: LiveTask, verdict: Verdict, now: Now) -> None:
+    if task.attempt < task.max_attempts:
+        failures = task.attempt - (task.max_attempts - 1 - task.policy.retries)
+        delay_s = decide_delay_s(task.policy.backoff, task.id, failures, verdict.at_least_s)
+        _wait_to_retry(state, task, verdict, Trigger.FAILED_RETRYABLE, delay_s, now)
+        return
+    lost = verdict.kind is EndKind.LOST
+    asked = task.policy.retries > 0
+    trigger = Trigger.LOST if lost else Trigger.FAILED_RETRYABLE
+    target = Status.DEAD_LETTERED if lost or asked else Status.FAILED
+    task.reason = verdict.message
+    state.move(task, trigger, target, now)
+    state.finish(task, now)
+
+
+def _wait_to_retry(state: State, task: LiveTask, verdict: Verdict, trigger: Trigger, delay_s: float, now: Now) -> None:
+    task.due_at = now.wall + delay_s
+    task.start_reason = "retry"
+    task.reason = verdict.message
+    state.pools[task.pool].totals["retried"] += 1
+    state.move(task, trigger, Status.RETRYING, now)
+    state.settle(task, now)
+
+
+def _lose(state: State, task: LiveTask, verdict: Verdict, now: Now) -> None:
+    if task.policy.on_lost is OnLost.COUNT:
+        if task.attempt < task.max_attempts:
+            failures = task.attempt - (task.max_attempts - 1 - task.policy.retries)
+            delay_s = decide_delay_s(task.policy.backoff, task.id, failures)
+            _wait_to_retry(state, task, verdict, Trigger.LOST, delay_s, now)
+        else:
+            _retry_or_end(state, task, verdict, now)
+        return
+    _back_uncounted(state, task, verdict, Trigger.LOST, now)
+
+
+def _interrupt(state: State, task: LiveTask, verdict: Verdict, now: Now) -> None:
+    _back_uncounted(state, task, verdict, Trigger.INTERRUPTED, now)
+
+
+def _back_uncounted(state: State, task: LiveTask, verdict: Verdict, trigger: Trigger, now: Now) -> None:
+    task.max_attempts += 1
+    task.start_reason = "retry"
+    task.message = verdict.message
+    task.held = task.policy.on_lost is OnLost.HOLD and trigger in (Trigger.LOST, Trigger.INTERRUPTED)
+    state.move(task, trigger, Status.BLOCKED if task.held else Status.READY, now, verdict.message)
+    state.settle(task, now)
+
+
+def _not_counted(state: State, task: LiveTask, verdict: Verdict, now: Now) -> None:
+    task.max_attempts += 1
+    if verdict.at_least_s > 0:
+        _wait_to_retry(state, task, verdict, Trigger.NOT_COUNTED, verdict.at_least_s, now)
+        return
+    task.start_reason = "retry"
+    state.move(task, Trigger.NOT_COUNTED, Status.READY, now, verdict.message)
+    state.settle(task, now)
+
+
+def _wait_for_machine(state: State, task: LiveTask, verdict: Verdict, now: Now) -> None:
+    task.max_attempts += 1
+    _wait_to_retry(state, task, verdict, Trigger.MACHINE_LACKS, MACHINE_RETRY_S, now)
+
+
+def _never_started(state: State, task: LiveTask, verdict: Verdict, now: Now) -> None:
+    task.max_attempts += 1
+    task.message = None
+    state.move(task, Trigger.INTERRUPTED, Status.READY, now, "the order never reached the runner")
+    state.settle(task, now)
+
+
+_MOVES = {
+    EndKind.SUCCESS: _succeed,
+    EndKind.PERMANENT: _fail,
+    EndKind.DEAD: _bury,
+    EndKind.REVOKED: _revoke,
+    EndKind.RETRYABLE: _retry_or_end,
+    EndKind.LOST: _lose,
+    EndKind.INTERRUPTED: _interrupt,
+    EndKind.NOT_COUNTED: _not_counted,
+    EndKind.MACHINE: _wait_for_machine,
+    EndKind.NEVER_STARTED: _never_started,
+}
+
+_OUTCOMES = {
+    EndKind.SUCCESS: "succeeded",
+    EndKind.PERMANENT: "failed",
+    EndKind.DEAD: "failed",
+    EndKind.REVOKED: "cancelled",
+    EndKind.RETRYABLE: "failed",
+    EndKind.LOST: "lost",
+    EndKind.INTERRUPTED: "interrupted",
+    EndKind.NOT_COUNTED: "not-counted",
+    EndKind.MACHINE: "not-started",
+    EndKind.NEVER_STARTED: "not-started",
+}
+
+
+# -- orders given back, and what nobody knows ------------------------------------------------------------------------
+
+
+def apply_lease_returned(state: State, event: LeaseReturned, now: Now) -> bool:
+    """An order came back unstarted: uncounted, in its old place; or, cancelled meanwhile, gone for good."""
+    task = state.tasks.get(event.task)
+    if task is None or event.attempt != task.attempt_at_runner or not task.has_process:
+        return False
+    if task.leaving:
+        _leave_unstarted(state, task, now)
+    elif task.leased:
+        dispatch.take_back(state, task, now)
+    else:
+        end = AttemptEnd(ended_at=now.wall, cause="never started")
+        _end_running(state, task, end, now)
+    return True
+
+
+def _leave_unstarted(state: State, task: LiveTask, now: Now) -> None:
+    if not task.leased:
+        _write_attempt(state, task, AttemptEnd(ended_at=now.wall, cause="never started"), "not-started", None)
+    task.leased = False
+    state.release_gone(task, now)
+
+
+def apply_runner_gone(state: State, event: RunnerGone, now: Now) -> None:
+    """Nothing starts until it is known what became of the dead runner's attempts."""
+    state.compared = False
+
+
+def apply_runners_compared(state: State, event: RunnersCompared, now: Now) -> list[int]:
+    """Attempts no runner knows of: never started, or lost when a start had been seen. Returns their tasks."""
+    unknown = [
+        task
+        for task in state.tasks.values()
+        if task.has_process and (task.id, task.attempt_at_runner) not in event.known
+    ]
+    for task in unknown:
+        if task.pid is None:
+            apply_lease_returned(state, LeaseReturned(task.id, task.attempt_at_runner), now)
+        else:
+            end = AttemptEnd(ended_at=now.wall, started_at=task.started_at, pid=task.pid, cause="lost")
+            apply_attempt_ended(state, AttemptEnded(task.id, task.attempt_at_runner, end), now)
+    state.compared = True
+    state.woken.update(state.pools)
+    return [task.id for task in unknown]

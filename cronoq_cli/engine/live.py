@@ -1,0 +1,200 @@
+"""The engine's own small object for a live task, and the moment every event carries.
+
+A live task holds what scheduling needs and no more: command, directory and environment stay in the store.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from cronoq_cli.model.lifecycle import Status
+from cronoq_cli.model.policy import Policy
+from cronoq_cli.model.task import Batch, TaskRecord, TaskSpec
+
+BARE_SPEC = TaskSpec(name="")
+"""Stands in the state-only records of `Changes.updated`, whose spec is not written."""
+
+
+class Now(NamedTuple):
+    """A moment on both clocks: unix seconds, and seconds awake (a clock that stands still in suspend)."""
+
+    wall: float
+    awake: float
+
+
+class LiveBatch:
+    """A batch with live members, and how many of it run and have failed."""
+
+    __slots__ = ("alive", "record", "running")
+
+    def __init__(self, record: Batch) -> None:
+        self.record = record
+        self.running = 0
+        self.alive = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether as many of it run as may at once (`--array 0-99%4`)."""
+        return self.record.limit is not None and self.running >= self.record.limit
+
+
+class LiveTask:
+    """One task the engine keeps: live, or `leaving` (final, its process tree not gone yet)."""
+
+    __slots__ = (
+        "attempt",
+        "batch",
+        "due_at",
+        "due_awake",
+        "exit_code",
+        "facts",
+        "finished_at",
+        "held",
+        "id",
+        "in_heap",
+        "key",
+        "kill_at",
+        "leased",
+        "leaving",
+        "max_attempts",
+        "message",
+        "not_before",
+        "open_edges",
+        "pid",
+        "policy",
+        "pool",
+        "priority",
+        "ready_at",
+        "reason",
+        "seq",
+        "signal",
+        "slot",
+        "slots",
+        "start_reason",
+        "started_at",
+        "status",
+        "stop_cause",
+        "submitted_at",
+        "updated_at",
+    )
+
+    def __init__(self, task_id: int, spec: TaskSpec, policy: Policy, *, seq: float, now: float) -> None:
+        self.id = task_id
+        self.seq = seq
+        self.status = Status.READY
+        self.policy = policy
+        self.pool = spec.pool
+        self.priority = spec.priority
+        self.slots = spec.slots
+        self.key = spec.key
+        self.kill_at = spec.kill_at
+        self.not_before = spec.not_before
+        self.held = spec.hold
+        self.batch: LiveBatch | None = None
+        self.open_edges = 0
+        self.attempt = 0
+        self.max_attempts = 1 + policy.retries
+        self.submitted_at = now
+        self.updated_at = now
+        self.ready_at: float | None = None
+        self.due_at: float | None = None
+        self.due_awake: float | None = None
+        self.started_at: float | None = None
+        self.finished_at: float | None = None
+        self.reason: str | None = None
+        self.start_reason = "submitted"
+        self.stop_cause: str | None = None
+        self.exit_code: int | None = None
+        self.signal: int | None = None
+        self.message: str | None = None
+        self.facts: dict[str, Any] | None = None
+        self.pid: int | None = None
+        self.slot: int | None = None
+        self.leased = False
+        self.leaving = False
+        self.in_heap = False
+
+    @property
+    def is_waiting(self) -> bool:
+        """Live and not running."""
+        return self.status in _WAITING
+
+    @property
+    def has_process(self) -> bool:
+        """Whether the runner may have it: running, leased or leaving."""
+        return self.leased or self.leaving or self.status is Status.RUNNING
+
+    @property
+    def attempt_at_runner(self) -> int:
+        """The number of the attempt that the runner knows it by."""
+        return self.attempt + 1 if self.leased else self.attempt
+
+    def to_record(self, spec: TaskSpec = BARE_SPEC) -> TaskRecord:
+        """The row of this task as it stands now."""
+        facts = self.facts or _NO_FACTS
+        return TaskRecord(
+            id=self.id,
+            spec=spec,
+            status=self.status,
+            seq=self.seq,
+            submitted_at=self.submitted_at,
+            updated_at=self.updated_at,
+            reason=self.reason,
+            held=self.held,
+            attempt=self.attempt,
+            max_attempts=self.max_attempts,
+            ready_at=self.ready_at,
+            due_at=self.due_at,
+            started_at=self.started_at,
+            finished_at=self.finished_at,
+            leased=self.leased,
+            leaving=self.leaving,
+            stop_cause=self.stop_cause,
+            start_reason=self.start_reason,
+            exit_code=self.exit_code,
+            signal=self.signal,
+            message=self.message,
+            outputs=facts.get("outputs", {}),
+            progress=facts.get("progress"),
+            left_behind=facts.get("left_behind", 0),
+            batch=self.batch.record.first if self.batch else None,
+            slot=self.slot,
+            log=facts.get("log"),
+            usage=facts.get("usage"),
+            fingerprint=facts.get("fingerprint"),
+        )
+
+    @classmethod
+    def from_record(cls, record: TaskRecord, policy: Policy) -> LiveTask:
+        """The live task that `to_record` was made of; its batch and open edges are set by the caller."""
+        task = cls(record.id, record.spec, policy, seq=record.seq, now=record.submitted_at)
+        for name in _STORED:
+            setattr(task, name, getattr(record, name))
+        facts = {name: getattr(record, name) for name in _FACTS if getattr(record, name)}
+        task.facts = facts or None
+        return task
+
+
+_WAITING = frozenset({Status.BLOCKED, Status.SCHEDULED, Status.READY, Status.RETRYING})
+_NO_FACTS: dict[str, Any] = {}
+_STORED = (
+    "status",
+    "updated_at",
+    "reason",
+    "held",
+    "attempt",
+    "max_attempts",
+    "ready_at",
+    "due_at",
+    "started_at",
+    "finished_at",
+    "leased",
+    "leaving",
+    "stop_cause",
+    "start_reason",
+    "exit_code",
+    "signal",
+    "message",
+    "slot",
+)
+_FACTS = ("outputs", "progress", "left_behind", "log", "usage", "fingerprint")

@@ -1,0 +1,322 @@
+"""What goes into the engine (events, in the past tense) and what comes out (actions, as orders; effects).
+
+Values only: the engine touches nothing else, the daemon commits the effects and performs the actions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cronoq_cli.engine.live import LiveTask
+from cronoq_cli.model.lifecycle import Status
+from cronoq_cli.model.policy import AttemptEnd
+from cronoq_cli.model.task import AttemptRecord, Batch, Condition, Edge, TaskRecord, TaskSpec, Transition
+
+# -- events ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class WantedEdge:
+    """A dependency whose reference is resolved: another member of the same submission (`index`), a task (`target`, with
+    its status when it is final and no longer in the engine), or a key nobody has yet (`awaited`)."""
+
+    condition: Condition
+    index: int | None = None
+    target: int | None = None
+    final: Status | None = None
+    awaited: str | None = None
+
+
+@dataclass(slots=True)
+class Newcomer:
+    """One task of a submission. `existing` is a task that stands for it already (a duplicate outside the engine)."""
+
+    spec: TaskSpec
+    edges: list[WantedEdge] = field(default_factory=list)
+    existing: int | None = None
+    fingerprint: str | None = None
+
+
+@dataclass(slots=True)
+class Submitted:
+    """Tasks were submitted, all or none. The first `members` of them are a batch, if it is one."""
+
+    newcomers: list[Newcomer]
+    batch: bool = False
+    members: int = 0
+    limit: int | None = None
+    max_fails: int | None = None
+
+
+@dataclass(slots=True)
+class Cancelled:
+    """People cancelled tasks; `dead`: to the dead letters. `grace_s` overrides the tasks' own."""
+
+    ids: list[int]
+    dead: bool = False
+    grace_s: float | None = None
+    reason: str = "cancelled by the user"
+
+
+@dataclass(slots=True)
+class Held:
+    """Waiting tasks were held."""
+
+    ids: list[int]
+
+
+@dataclass(slots=True)
+class Released:
+    """Held tasks were released."""
+
+    ids: list[int]
+
+
+@dataclass(slots=True)
+class StartedNow:
+    """The waiting time of scheduled and retrying tasks was skipped."""
+
+    ids: list[int]
+
+
+@dataclass(slots=True)
+class Revival:
+    """One final task that is to live again, with the edges that count from now on."""
+
+    record: TaskRecord
+    edges: list[WantedEdge] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Retried:
+    """Final tasks were revived under their own ids."""
+
+    revivals: list[Revival]
+
+
+@dataclass(slots=True)
+class Edited:
+    """The spec of a waiting task was changed; `edges` is None when the dependencies stay."""
+
+    id: int
+    spec: TaskSpec
+    edges: list[WantedEdge] | None = None
+
+
+@dataclass(slots=True)
+class Moved:
+    """Waiting tasks changed place in their class: to the front, to the end, or before the task `before`."""
+
+    ids: list[int]
+    first: bool = False
+    before: int | None = None
+
+
+@dataclass(slots=True)
+class Signalled:
+    """A signal was asked for the trees of running tasks."""
+
+    ids: list[int]
+    signal: int
+
+
+@dataclass(slots=True)
+class AttemptStarted:
+    """The runner started an attempt."""
+
+    task: int
+    attempt: int
+    pid: int | None
+    at: float
+    slot: int | None = None
+
+
+@dataclass(slots=True)
+class AttemptEnded:
+    """The runner reported the end of an attempt (it may repeat itself)."""
+
+    task: int
+    attempt: int
+    end: AttemptEnd
+
+
+@dataclass(slots=True)
+class LeaseReturned:
+    """The runner gave an order back that it had not started."""
+
+    task: int
+    attempt: int
+
+
+@dataclass(slots=True)
+class RunnersCompared:
+    """All runners have said what they know: attempts nobody knows of never started, or are lost when a start was seen."""
+
+    known: set[tuple[int, int]]
+
+
+@dataclass(slots=True)
+class RunnerGone:
+    """A runner died: nothing starts until its journal has been read and the runners compared."""
+
+
+@dataclass(slots=True)
+class LeasesRevoked:
+    """Leased tasks are to come back from the runner (None: all of the pool or of all pools)."""
+
+    ids: list[int] | None = None
+    pool: str | None = None
+
+
+@dataclass(slots=True)
+class LeasesSettled:
+    """The change that leases were called back for is made (or given up)."""
+
+    ids: list[int]
+
+
+@dataclass(slots=True)
+class PoolPaused:
+    """No new starts in a pool."""
+
+    pool: str
+
+
+@dataclass(slots=True)
+class PoolResumed:
+    """Starts again in a pool."""
+
+    pool: str
+
+
+@dataclass(slots=True)
+class PoolResized:
+    """A pool has another number of workers."""
+
+    pool: str
+    workers: int
+
+
+@dataclass(slots=True)
+class StopBegan:
+    """The daemon stops: no new starts, leases back, and the running tasks stopped, now (`hurry`) or by their ladder."""
+
+    hurry: bool = False
+
+
+@dataclass(slots=True)
+class DrainBegan:
+    """No new starts; what runs ends by itself."""
+
+
+@dataclass(slots=True)
+class TimePassed:
+    """Something may have become due."""
+
+
+Event = (
+    Submitted
+    | Cancelled
+    | Held
+    | Released
+    | StartedNow
+    | Retried
+    | Edited
+    | Moved
+    | Signalled
+    | AttemptStarted
+    | AttemptEnded
+    | LeaseReturned
+    | RunnersCompared
+    | RunnerGone
+    | LeasesRevoked
+    | LeasesSettled
+    | PoolPaused
+    | PoolResumed
+    | PoolResized
+    | StopBegan
+    | DrainBegan
+    | TimePassed
+)
+
+# -- actions -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Start:
+    """Order an attempt; `ahead`: given ahead of need, as a lease."""
+
+    task: int
+    attempt: int
+    pool: str
+    slots: int
+    ahead: bool
+
+
+@dataclass(slots=True)
+class Stop:
+    """Stop an attempt's whole process tree: `signal`, then KILL after `grace_s`. An order not started is dropped."""
+
+    task: int
+    attempt: int
+    signal: int
+    grace_s: float
+    cause: str
+
+
+@dataclass(slots=True)
+class Revoke:
+    """Take an order back if it has not started."""
+
+    task: int
+    attempt: int
+
+
+@dataclass(slots=True)
+class SendSignal:
+    """One signal to the tree of a running attempt."""
+
+    task: int
+    attempt: int
+    signal: int
+
+
+@dataclass(slots=True)
+class Forget:
+    """The end of an attempt is committed: the runner may drop it."""
+
+    task: int
+    attempt: int
+
+
+Action = Start | Stop | Revoke | SendSignal | Forget
+
+
+@dataclass(slots=True)
+class Effects:
+    """What one or many events changed, to be committed together, and the actions to perform after that.
+
+    `touched`: tasks whose state changed, by id; `specs`: the specs of those that are new or were edited.
+    """
+
+    touched: dict[int, LiveTask] = field(default_factory=dict)
+    new: dict[int, TaskSpec] = field(default_factory=dict)
+    edited: dict[int, TaskSpec] = field(default_factory=dict)
+    attempts: dict[tuple[int, int], AttemptRecord] = field(default_factory=dict)
+    edges_opened: list[Edge] = field(default_factory=list)
+    edges_closed: list[Edge] = field(default_factory=list)
+    forgotten_edges: list[int] = field(default_factory=list)
+    batches: dict[int, Batch] = field(default_factory=dict)
+    transitions: list[Transition] = field(default_factory=list)
+    pools: dict[str, dict[str, object] | None] = field(default_factory=dict)
+    ended: list[int] = field(default_factory=list)
+    actions: list[Action] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Accepted:
+    """The result of a submission: for each newcomer its id, and which of them stood there before."""
+
+    ids: list[int]
+    duplicates: set[int] = field(default_factory=set)
+    batch: int | None = None
