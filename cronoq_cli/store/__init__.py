@@ -1,1 +1,1 @@
-"""What outlives the daemon: tasks, attempts and environments in SQLite, and a twin in memory."""
+"""The store: the contract the daemon uses, and its two implementations, SQLite and memory."""

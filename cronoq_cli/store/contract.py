@@ -56,6 +56,8 @@ class Filter(msgspec.Struct, kw_only=True):
     before_id: int | None = None
     finished_before: float | None = None
     newest_first: bool = False
+    by_end: bool = False
+    """Only tasks that ended, in the order of their ends instead of ids."""
     limit: int | None = None
 
 
@@ -81,7 +83,11 @@ class Leadership(msgspec.Struct, kw_only=True):
 
 
 class StoreReader(Protocol):
-    """Reads beside the write path; they see what is committed."""
+    """Reads beside the write path; they see what is committed.
+
+    Edges are the open ones; with `closed` also those closed or forgotten, which stay until their task goes (whom a
+    skipped task waited for). A stored task that cannot be decoded appears as failed, with the reason in `message`.
+    """
 
     def store_id(self) -> str: ...
     def schema_version(self) -> int: ...
@@ -93,8 +99,8 @@ class StoreReader(Protocol):
     def list_where(self, wanted: Filter) -> list[TaskRecord]: ...
     def count_by_status(self, pool: str | None = None) -> dict[str, int]: ...
     def list_attempts(self, task_id: int) -> list[AttemptRecord]: ...
-    def list_edges(self, task_id: int) -> list[Edge]: ...
-    def list_dependents(self, target_id: int) -> list[Edge]: ...
+    def list_edges(self, task_id: int, *, closed: bool = False) -> list[Edge]: ...
+    def list_dependents(self, target_id: int, *, closed: bool = False) -> list[Edge]: ...
     def list_transitions(
         self, after_seq: int, limit: int, task_ids: Iterable[int] | None = None
     ) -> list[Transition]: ...
@@ -130,14 +136,25 @@ class Store(StoreReader, Protocol):
         Raises FencedError, StoreBusyError, StoreFullError, StoreError."""
         ...
 
-    def prune(self, older_than: Mapping[str, float], most_finished: int, limit: int, *, dry_run: bool = False) -> list[int]:
-        """Delete up to `limit` finished tasks: for each status those finished before the moment given for it, those
-        whose own `keep_s` is over, and the oldest beyond `most_finished`. Never one that a live task depends on, nor one
-        `leaving`. Returns the ids deleted (or that would be), oldest first; unused environments go with them."""
+    def prune(
+        self,
+        older_than: Mapping[str, float],
+        most_finished: int,
+        limit: int,
+        *,
+        dry_run: bool = False,
+        now: float | None = None,
+    ) -> list[int]:
+        """Delete up to `limit` finished tasks: for each status those finished before the moment given for it; of tasks
+        with a `keep_s` of their own instead those whose `keep_s` is over at `now` (by default the time of day); and the
+        oldest beyond `most_finished`. Never one that a live task depends on, nor one `leaving`. Returns the ids deleted
+        (or that would be), oldest end first; environments that no task names any more go with them, and the oldest
+        transitions where there are many more than finished tasks may be kept."""
         ...
 
     def backup(self, path: str) -> None:
-        """Copy the whole store to a new file, consistent, while writes go on."""
+        """Copy the whole store to a new file, consistent, while writes go on; may be called from another thread.
+        The file is there whole or not at all. Raises StoreError, also when the file exists."""
         ...
 
 

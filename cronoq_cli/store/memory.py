@@ -1,0 +1,321 @@
+"""The store in memory: the same contract in plain dictionaries, for the simulation and for tests.
+
+Nothing is durable.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from cronoq_cli.errors import ConflictError, FencedError, StoreError
+from cronoq_cli.model.lifecycle import FINAL, LIVE
+from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, Transition
+from cronoq_cli.store.contract import Changes, Filter, Leadership, LiveState
+from cronoq_cli.store.retention import decide_oldest_seq, decide_pruned
+from cronoq_cli.store.selection import matches_tags, name_pattern
+
+_BIRTH = ("spec", "submitted_at", "batch", "fingerprint")
+
+
+class MemoryBase:
+    """What several stores over one `MemoryBase` share, as several processes share a file."""
+
+    def __init__(self) -> None:
+        self.epoch = 0
+        self.holder: str | None = None
+        self.since: float | None = None
+        self.tasks: dict[int, TaskRecord] = {}
+        self.attempts: dict[tuple[int, int], AttemptRecord] = {}
+        self.edges: dict[tuple[int, int, str, str], tuple[Edge, bool]] = {}
+        self.batches: dict[int, Batch] = {}
+        self.envs: dict[str, bytes] = {}
+        self.stdins: dict[int, bytes] = {}
+        self.pools: dict[str, dict[str, object]] = {}
+        self.events: list[Transition] = []
+        self.last_seq = 0
+        self.highest_id = 0
+
+
+class MemoryStore:
+    """A `Store` that keeps copies, so that nobody changes what is stored from outside."""
+
+    def __init__(self, base: MemoryBase | None = None) -> None:
+        self._base = base or MemoryBase()
+        self._epoch: int | None = None
+
+    def store_id(self) -> str:
+        """One name for all of them: nothing outlives the process."""
+        return "memory"
+
+    def schema_version(self) -> int:
+        """1: there is nothing to migrate."""
+        return 1
+
+    def leadership(self) -> Leadership:
+        """The epoch, and who holds it."""
+        base = self._base
+        return Leadership(epoch=base.epoch, holder=base.holder, since=base.since)
+
+    def claim(self, holder: str, now: float) -> int:
+        """Raise the fencing epoch and return it."""
+        base = self._base
+        base.epoch, base.holder, base.since = base.epoch + 1, holder, now
+        self._epoch = base.epoch
+        return base.epoch
+
+    def leads(self) -> bool:
+        """Whether the epoch is still the one this object claimed."""
+        return self._epoch == self._base.epoch
+
+    def release(self) -> None:
+        """Give leadership up; later writes are refused."""
+        if self.leads():
+            self._base.holder = self._base.since = None
+        self._epoch = None
+
+    def _check_epoch(self) -> None:
+        if not self.leads():
+            raise FencedError("another daemon leads this store, or none was claimed")
+
+    def commit(self, changes: Changes) -> list[int]:
+        """Write everything or nothing; the seqs of the transitions. Raises FencedError, StoreError."""
+        self._check_epoch()
+        base = self._base
+        ids = [record.id for record in changes.new]
+        if len(set(ids)) < len(ids) or any(task in base.tasks for task in ids):
+            raise StoreError("a new task has an id that is in use")
+        self._write_tasks(changes)
+        self._write_edges(changes)
+        base.batches.update((batch.first, _copy(batch)) for batch in changes.batches)
+        base.stdins.update(changes.stdins)
+        for name, state in changes.pools.items():
+            if state is None:
+                base.pools.pop(name, None)
+            else:
+                base.pools[name] = dict(state)
+        seqs = [self._record(event) for event in changes.transitions]
+        self._delete(changes.removed)
+        return seqs
+
+    def _write_tasks(self, changes: Changes) -> None:
+        base = self._base
+        for env_id, content in changes.envs.items():
+            base.envs.setdefault(env_id, content)
+        for record in changes.new:
+            base.tasks[record.id] = _copy(record)
+            base.highest_id = max(base.highest_id, record.id)
+        for record in changes.updated:
+            old = base.tasks.get(record.id)
+            if old is not None:
+                kept = {name: getattr(old, name) for name in _BIRTH}
+                base.tasks[record.id] = msgspec.structs.replace(_copy(record), **kept)
+        for record in changes.respecced:
+            if record.id in base.tasks:
+                base.tasks[record.id] = _copy(record)
+        base.attempts.update(((a.task, a.number), _copy(a)) for a in changes.attempts)
+
+    def _write_edges(self, changes: Changes) -> None:
+        edges = self._base.edges
+        for edge in changes.edges_opened:
+            edges[_edge_key(edge)] = (edge, True)
+        for edge in changes.edges_closed:
+            stored = edges.get(_edge_key(edge))
+            if stored:
+                edges[_edge_key(edge)] = (stored[0], False)
+        forgotten = set(changes.forgotten_edges)
+        for key in [key for key in edges if key[0] in forgotten]:
+            edges[key] = (edges[key][0], False)
+
+    def _record(self, event: Transition) -> int:
+        self._base.last_seq += 1
+        self._base.events.append(msgspec.structs.replace(event, seq=self._base.last_seq))
+        return self._base.last_seq
+
+    def _delete(self, ids: Iterable[int]) -> None:
+        base, gone = self._base, set(ids)
+        envs = {base.tasks[task].spec.env for task in gone if task in base.tasks}
+        for task in gone:
+            base.tasks.pop(task, None)
+            base.stdins.pop(task, None)
+        base.attempts = {key: value for key, value in base.attempts.items() if key[0] not in gone}
+        base.edges = {key: value for key, value in base.edges.items() if key[0] not in gone}
+        for env in envs - {task.spec.env for task in base.tasks.values()}:
+            base.envs.pop(env, None)
+        for first, batch in list(base.batches.items()):
+            ids_of = range(first, batch.last + 1)
+            if any(task in ids_of for task in gone) and not any(task in ids_of for task in base.tasks):
+                del base.batches[first]
+
+    def load_live(self) -> LiveState:
+        """What recovery needs; in memory nothing is ever damaged."""
+        base = self._base
+        tasks = [_copy(t) for t in base.tasks.values() if t.status in LIVE or t.leaving]
+        live = {task.id for task in tasks}
+        return LiveState(
+            tasks=sorted(tasks, key=lambda t: (t.seq, t.id)),
+            edges=self._edges(lambda key, is_open: is_open),
+            batches=[_copy(b) for _, b in sorted(base.batches.items()) if live & {*range(b.first, b.last + 1)}],
+            pools={name: dict(state) for name, state in base.pools.items()},
+            next_id=base.highest_id + 1,
+        )
+
+    def prune(
+        self,
+        older_than: Mapping[str, float],
+        most_finished: int,
+        limit: int,
+        *,
+        dry_run: bool = False,
+        now: float | None = None,
+    ) -> list[int]:
+        """Delete up to `limit` finished tasks as the contract says. Raises FencedError."""
+        if not dry_run:
+            self._check_epoch()
+        now = time.time() if now is None else now
+        ended = [t for t in self._base.tasks.values() if t.status in FINAL]
+        dated = sorted((t.finished_at or 0.0, t.id) for t in ended)
+        over = [
+            (t.finished_at, t.id)
+            for t in ended
+            if t.finished_at is not None
+            and (
+                t.finished_at < older_than.get(t.status, float("-inf"))
+                if t.spec.keep_s is None
+                else t.finished_at + t.spec.keep_s <= now
+            )
+        ]
+        excess = max(0, len(dated) - most_finished)
+        chosen = decide_pruned([sorted(over), dated[:excess]], self._is_needed, limit)
+        if not dry_run:
+            oldest = decide_oldest_seq(self._base.last_seq, most_finished)
+            old = [e for e in self._base.events[: 8 * limit] if e.seq <= oldest]
+            del self._base.events[: len(old)]
+            self._delete(chosen)
+        return chosen
+
+    def _is_needed(self, task: int) -> bool:
+        tasks = self._base.tasks
+        if tasks[task].leaving:
+            return True
+        dependents = (tasks.get(key[0]) for key in self._base.edges if key[1] == task)
+        return any(found is not None and found.status in LIVE for found in dependents)
+
+    def backup(self, path: str) -> None:
+        """Write the tasks as JSON to a new file. Raises ConflictError where it exists."""
+        if os.path.lexists(path):
+            raise ConflictError(f"{path} exists already", hint="name a new file")
+        with open(path, "xb") as file:
+            file.write(msgspec.json.encode([msgspec.to_builtins(t) for t in self._base.tasks.values()]))
+
+    def find_task(self, task_id: int) -> TaskRecord | None:
+        """The task with that id."""
+        found = self._base.tasks.get(task_id)
+        return _copy(found) if found else None
+
+    def find_newest_with_key(self, key: str) -> TaskRecord | None:
+        """The task with the highest id among those with the key."""
+        found = self.list_where(Filter(key=key, newest_first=True, limit=1))
+        return found[0] if found else None
+
+    def find_newest_with_fingerprint(self, fingerprint: str, since: float) -> TaskRecord | None:
+        """The newest task with the fingerprint submitted at or after `since` (unix seconds)."""
+        found = [t for t in self._base.tasks.values() if t.fingerprint == fingerprint and t.submitted_at >= since]
+        return _copy(max(found, key=lambda t: t.id)) if found else None
+
+    def list_tasks(self, ids: Iterable[int]) -> list[TaskRecord]:
+        """The tasks with these ids that exist, each once, in id order."""
+        return [_copy(self._base.tasks[task]) for task in sorted(set(ids)) if task in self._base.tasks]
+
+    def list_where(self, wanted: Filter) -> list[TaskRecord]:
+        """The tasks the filter wants, in its order."""
+        found = [task for task in self._base.tasks.values() if _wants(wanted, task)]
+        if wanted.by_end:
+            found.sort(key=lambda t: (t.finished_at or 0.0, t.id), reverse=wanted.newest_first)
+        else:
+            found.sort(key=lambda t: t.id, reverse=wanted.newest_first)
+        return [_copy(task) for task in found[: wanted.limit]]
+
+    def count_by_status(self, pool: str | None = None) -> dict[str, int]:
+        """How many tasks stand in each status that has any, of one pool or of all."""
+        counts: dict[str, int] = {}
+        for task in self._base.tasks.values():
+            if pool in (None, task.spec.pool):
+                counts[task.status.value] = counts.get(task.status.value, 0) + 1
+        return counts
+
+    def list_attempts(self, task_id: int) -> list[AttemptRecord]:
+        """The attempts of a task, first to last."""
+        return [_copy(a) for key, a in sorted(self._base.attempts.items()) if key[0] == task_id]
+
+    def _edges(self, wanted: Any) -> list[Edge]:
+        return [edge for key, (edge, is_open) in sorted(self._base.edges.items()) if wanted(key, is_open)]
+
+    def list_edges(self, task_id: int, *, closed: bool = False) -> list[Edge]:
+        """The open dependencies of a task; with `closed` also those that were closed or forgotten."""
+        return self._edges(lambda key, is_open: key[0] == task_id and (is_open or closed))
+
+    def list_dependents(self, target_id: int, *, closed: bool = False) -> list[Edge]:
+        """The open dependencies on a task; with `closed` also those that were closed or forgotten."""
+        return self._edges(lambda key, is_open: key[1] == target_id != 0 and (is_open or closed))
+
+    def list_transitions(self, after_seq: int, limit: int, task_ids: Iterable[int] | None = None) -> list[Transition]:
+        """Up to `limit` transitions behind `after_seq` in order, of some tasks or of all."""
+        ids = None if task_ids is None else set(task_ids)
+        found = [e for e in self._base.events if e.seq > after_seq and (ids is None or e.id in ids)]
+        return [_copy(event) for event in found[:limit]]
+
+    def last_transition_seq(self) -> int:
+        """The seq of the newest transition, 0 before the first."""
+        return self._base.last_seq
+
+    def find_env(self, env_id: str) -> bytes | None:
+        """The stored environment: NUL-separated K=V."""
+        return self._base.envs.get(env_id)
+
+    def find_stdin(self, task_id: int) -> bytes | None:
+        """The standard input kept with the task."""
+        return self._base.stdins.get(task_id)
+
+    def find_batch(self, first: int) -> Batch | None:
+        """The batch that begins with that id."""
+        found = self._base.batches.get(first)
+        return _copy(found) if found else None
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+def _copy(record: Any) -> Any:
+    """A copy no deeper than what anyone changes: the record, its spec, their dictionaries and lists."""
+    fields = {
+        name: _copy(value) if isinstance(value, msgspec.Struct) else value.copy()
+        for name, value in msgspec.structs.asdict(record).items()
+        if isinstance(value, dict | list | msgspec.Struct)
+    }
+    return msgspec.structs.replace(record, **fields)
+
+
+def _edge_key(edge: Edge) -> tuple[int, int, str, str]:
+    return edge.task, edge.target or 0, edge.awaited or "", str(edge.condition)
+
+
+def _wants(wanted: Filter, task: TaskRecord) -> bool:
+    spec, ended = task.spec, task.finished_at
+    pattern = name_pattern(wanted.name_glob)
+    return (
+        (wanted.ids is None or any(first <= task.id <= last for first, last in wanted.ids))
+        and (wanted.statuses is None or task.status in wanted.statuses)
+        and (wanted.pools is None or spec.pool in wanted.pools)
+        and (wanted.key is None or spec.key == wanted.key)
+        and (wanted.after_id is None or task.id > wanted.after_id)
+        and (wanted.before_id is None or task.id < wanted.before_id)
+        and (wanted.finished_before is None or (ended is not None and ended < wanted.finished_before))
+        and (not wanted.by_end or ended is not None)
+        and (pattern is None or pattern(spec.name) is not None)
+        and (wanted.tags is None or matches_tags(spec.tags, wanted.tags))
+    )

@@ -1,0 +1,134 @@
+"""The SQL of the store, named. Statements are built once, so that prepared ones are found again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cronoq_cli.store.sqlite import rows
+
+LIVE = "status IN ('blocked', 'scheduled', 'ready', 'running', 'retrying')"
+FINAL = "status IN ('succeeded', 'failed', 'dead_lettered', 'cancelled', 'skipped', 'missed', 'shed')"
+"""Word for word the conditions of the partial indexes: SQLite uses those only where the text agrees."""
+
+
+def _columns(names: Sequence[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)
+
+
+def _insert(verb: str, table: str, names: Sequence[str]) -> str:
+    return f"{verb} INTO {table} ({_columns(names)}) VALUES ({', '.join('?' * len(names))})"
+
+
+def _update(names: Sequence[str]) -> str:
+    return f"UPDATE tasks SET {', '.join(f'{name} = ?' for name in names)} WHERE id = ?"
+
+
+_STATE = ("status", *rows.FLAGS, *rows.STATE, "rest")
+_WHOLE = (*_STATE, *rows.BIRTH, *rows.FROM_SPEC)
+TASK_COLUMNS = _columns(rows.READ)
+
+BEGIN = "BEGIN IMMEDIATE"
+EPOCH = "SELECT epoch FROM leader"
+LEADERSHIP = "SELECT epoch, holder, since FROM leader"
+CLAIM = "UPDATE leader SET epoch = epoch + 1, holder = ?, since = ?"
+RELEASE = "UPDATE leader SET holder = NULL, since = NULL"
+GET_META = "SELECT value FROM meta WHERE name = ?"
+SET_META = "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)"
+
+INSERT_TASK = _insert("INSERT", "tasks", (*_WHOLE, "id"))
+UPDATE_STATE = _update(_STATE)
+UPDATE_WHOLE = _update(_WHOLE)
+SAVE_ATTEMPT = _insert("INSERT OR REPLACE", "attempts", rows.ATTEMPT)
+SAVE_BATCH = _insert("INSERT OR REPLACE", "batches", rows.BATCH)
+SAVE_EVENT = _insert("INSERT OR REPLACE", "events", rows.EVENT)
+SAVE_STDIN = "INSERT OR REPLACE INTO stdins (task, content) VALUES (?, ?)"
+SAVE_POOL = "INSERT OR REPLACE INTO pools (name, state) VALUES (?, ?)"
+DROP_POOL = "DELETE FROM pools WHERE name = ?"
+OPEN_EDGE = (
+    "INSERT OR REPLACE INTO edges (task, target, awaited, condition, awaited_until, open) VALUES (?, ?, ?, ?, ?, 1)"
+)
+CLOSE_EDGE = "UPDATE edges SET open = 0 WHERE task = ? AND target = ? AND awaited = ? AND condition = ?"
+FORGET_EDGES = "UPDATE edges SET open = 0 WHERE task = ? AND open = 1"
+SAVE_ENV = (
+    "INSERT INTO envs (id, content) VALUES (?, ?) "
+    "ON CONFLICT (id) DO UPDATE SET content = excluded.content WHERE content IS NULL"
+)
+NAME_ENV = "INSERT OR IGNORE INTO envs (id) VALUES (?)"
+ENV_NUMBER = "SELECT number FROM envs WHERE id = ?"
+
+LAST_SEQ = "SELECT max(seq) FROM events"
+LAST_ID = "SELECT max(id) FROM tasks"
+TASK = f"SELECT {TASK_COLUMNS} FROM tasks WHERE id = ?"
+NEWEST_WITH_KEY = f"SELECT {TASK_COLUMNS} FROM tasks WHERE key = ? ORDER BY id DESC LIMIT 1"
+NEWEST_WITH_FINGERPRINT = (
+    f"SELECT {TASK_COLUMNS} FROM tasks WHERE fingerprint = ? AND submitted_at >= ? ORDER BY id DESC LIMIT 1"
+)
+LIVE_TASKS = (
+    f"SELECT {TASK_COLUMNS} FROM tasks WHERE id IN (SELECT id FROM tasks INDEXED BY tasks_live WHERE {LIVE} "
+    "UNION SELECT id FROM tasks INDEXED BY tasks_leaving WHERE leaving = 1) ORDER BY id"
+)
+COUNT_LIVE = f"SELECT status, count(*) FROM tasks INDEXED BY tasks_live WHERE {LIVE} {{pool}} GROUP BY status"
+COUNT_FINAL = f"SELECT status, count(*) FROM tasks INDEXED BY tasks_final WHERE {FINAL} {{pool}} GROUP BY status"
+ATTEMPTS = f"SELECT {_columns(rows.ATTEMPT)} FROM attempts WHERE task = ? ORDER BY number"
+EDGES = f"SELECT {_columns(rows.EDGE)} FROM edges WHERE task = ? AND open >= ? ORDER BY target, awaited, condition"
+DEPENDENTS = (
+    f"SELECT {_columns(rows.EDGE)} FROM edges INDEXED BY edges_target "
+    "WHERE target = ? AND target <> 0 AND open >= ? ORDER BY task, condition"
+)
+OPEN_EDGES = f"SELECT {_columns(rows.EDGE)} FROM edges WHERE open = 1 ORDER BY task, target, awaited, condition"
+BATCHES = f"SELECT {_columns(rows.BATCH)} FROM batches ORDER BY first"
+BATCH = f"SELECT {_columns(rows.BATCH)} FROM batches WHERE first = ?"
+POOLS = "SELECT name, state FROM pools ORDER BY name"
+ENV = "SELECT content FROM envs WHERE id = ?"
+STDIN = "SELECT content FROM stdins WHERE task = ?"
+EVENTS = f"SELECT {_columns(rows.EVENT)} FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
+EVENTS_OF = f"SELECT {_columns(rows.EVENT)} FROM events WHERE seq > ? AND task IN ({{marks}}) ORDER BY seq LIMIT ?"
+TASKS = f"SELECT {TASK_COLUMNS} FROM tasks WHERE id IN ({{marks}}) ORDER BY id"
+
+SET_ASIDE = (
+    "INSERT OR REPLACE INTO set_aside (task, at, reason, spec, rest) "
+    "SELECT id, ?, ?, CAST(spec AS BLOB), CAST(rest AS BLOB) FROM tasks WHERE id = ?"
+)
+EDGES_GONE = "DELETE FROM edges WHERE task = ?"
+
+COUNT_ENDED = f"SELECT count(*) FROM tasks INDEXED BY tasks_ended WHERE {FINAL}"
+ENDED_BEFORE = (
+    f"SELECT finished_at, id FROM tasks INDEXED BY tasks_ended WHERE {FINAL} AND finished_at < ? AND status = ? "
+    "AND keep_s IS NULL "
+    "ORDER BY finished_at, id"
+)
+OLDEST_ENDED = (
+    f"SELECT ifnull(finished_at, 0.0), id FROM tasks INDEXED BY tasks_ended WHERE {FINAL} "
+    "ORDER BY finished_at, id LIMIT ?"
+)
+KEPT = (
+    f"SELECT finished_at, id FROM tasks INDEXED BY tasks_kept WHERE keep_s IS NOT NULL AND {FINAL} "
+    "AND finished_at + keep_s <= ? ORDER BY finished_at, id"
+)
+NEEDED = (
+    "SELECT 1 FROM tasks WHERE id = ?1 AND leaving = 1 UNION ALL "
+    "SELECT 1 FROM edges INDEXED BY edges_target JOIN tasks ON tasks.id = edges.task "
+    f"WHERE edges.target = ?1 AND edges.target <> 0 AND tasks.{LIVE}"
+)
+ENV_OF = "SELECT env FROM tasks WHERE id = ? AND env IS NOT NULL"
+DROP_UNUSED_ENV = "DELETE FROM envs WHERE number = ?1 AND NOT EXISTS (SELECT 1 FROM tasks WHERE env = ?1)"
+DROP_TASK = tuple(
+    f"DELETE FROM {table} WHERE {column} = ?"
+    for table, column in (
+        ("tasks", "id"),
+        ("attempts", "task"),
+        ("edges", "task"),
+        ("stdins", "task"),
+        ("set_aside", "task"),
+    )
+)
+DROP_EMPTY_BATCH = (
+    "DELETE FROM batches WHERE first = ?1 AND NOT EXISTS (SELECT 1 FROM tasks WHERE id BETWEEN ?1 AND batches.last)"
+)
+BATCH_OF = "SELECT batch FROM tasks WHERE id = ? AND batch IS NOT NULL"
+DROP_OLD_EVENTS = "DELETE FROM events WHERE seq <= ? AND seq IN (SELECT seq FROM events ORDER BY seq LIMIT ?)"
+
+
+def marks(count: int) -> str:
+    """Placeholders of an IN list."""
+    return ", ".join("?" * count)

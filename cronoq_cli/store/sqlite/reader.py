@@ -1,0 +1,253 @@
+"""Reads of a store, on the writer's connection or on one of their own; they see what is committed. No writes here."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from cronoq_cli.model.lifecycle import FINAL
+from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, Transition
+from cronoq_cli.store.contract import Filter, Leadership
+from cronoq_cli.store.selection import matches_tags, name_pattern
+from cronoq_cli.store.sqlite import queries, rows
+from cronoq_cli.store.sqlite.faults import damaged, translate_fault
+
+_CHUNK = 500
+_RANGES_AT_ONCE = 100
+
+
+class SqliteReader:
+    """A `StoreReader` over one connection; from one thread at a time."""
+
+    def __init__(self, connection: sqlite3.Connection, path: str) -> None:
+        self._db = connection
+        self._path = path
+        self._closed = False
+
+    def _rows(self, sql: str, parameters: Sequence[object] = ()) -> list[rows.Row]:
+        """All rows; a text that is no UTF-8 comes with its bad bytes escaped. Raises StoreError."""
+        try:
+            return self._fetch(sql, parameters)
+        except UnicodeEncodeError:
+            return self._rows(sql, rows.bound_row(parameters))
+        except sqlite3.OperationalError as error:
+            if "decode to UTF-8" not in str(error):
+                raise translate_fault(error, self._path) from error
+        except sqlite3.Error as error:
+            raise translate_fault(error, self._path) from error
+        self._db.text_factory = _lenient
+        try:
+            return self._fetch(sql, parameters)
+        except sqlite3.Error as error:
+            raise translate_fault(error, self._path) from error
+        finally:
+            self._db.text_factory = str
+
+    def _fetch(self, sql: str, parameters: Sequence[object]) -> list[rows.Row]:
+        return self._db.execute(sql, parameters).fetchall()
+
+    def _row(self, sql: str, parameters: Sequence[object] = ()) -> rows.Row | None:
+        found = self._rows(sql, parameters)
+        return found[0] if found else None
+
+    def _value(self, sql: str, parameters: Sequence[object] = ()) -> Any:
+        found = self._rows(sql, parameters)
+        return found[0][0] if found else None
+
+    def _tasks(self, sql: str, parameters: Sequence[object] = ()) -> list[TaskRecord]:
+        return [_decode(row) for row in self._rows(sql, parameters)]
+
+    def store_id(self) -> str:
+        """The random name the store got when it was made."""
+        found = self._value(queries.GET_META, ("store_id",))
+        if not isinstance(found, str):
+            raise damaged(self._path, "it has no store id")
+        return found
+
+    def schema_version(self) -> int:
+        """The number of the last migration."""
+        return int(self._value("PRAGMA user_version"))
+
+    def leadership(self) -> Leadership:
+        """The epoch, and who holds it."""
+        found = self._row(queries.LEADERSHIP)
+        if found is None:
+            raise damaged(self._path, "it has no epoch")
+        return Leadership(epoch=found[0], holder=rows.plain_text(found[1]), since=found[2])
+
+    def find_task(self, task_id: int) -> TaskRecord | None:
+        """The task with that id; one that cannot be decoded appears as failed with the reason."""
+        found = self._rows(queries.TASK, (task_id,))
+        return _decode(found[0]) if found else None
+
+    def find_newest_with_key(self, key: str) -> TaskRecord | None:
+        """The task with the highest id among those with the key."""
+        found = self._tasks(queries.NEWEST_WITH_KEY, (key,))
+        return found[0] if found else None
+
+    def find_newest_with_fingerprint(self, fingerprint: str, since: float) -> TaskRecord | None:
+        """The newest task with the fingerprint submitted at or after `since` (unix seconds)."""
+        found = self._tasks(queries.NEWEST_WITH_FINGERPRINT, (fingerprint, since))
+        return found[0] if found else None
+
+    def list_tasks(self, ids: Iterable[int]) -> list[TaskRecord]:
+        """The tasks with these ids that exist, each once, in id order."""
+        return [
+            record
+            for chunk in _chunks(sorted(set(ids)))
+            for record in self._tasks(queries.TASKS.format(marks=queries.marks(len(chunk))), chunk)
+        ]
+
+    def list_where(self, wanted: Filter) -> list[TaskRecord]:
+        """The tasks the filter wants, in its order."""
+        found: list[TaskRecord] = []
+        spans = _merged(wanted.ids) if wanted.ids is not None else None
+        by_id = not wanted.by_end
+        if spans is None or len(spans) <= _RANGES_AT_ONCE:
+            return self._select(wanted, spans, wanted.limit)
+        parts = [spans[at : at + _RANGES_AT_ONCE] for at in range(0, len(spans), _RANGES_AT_ONCE)]
+        for part in reversed(parts) if wanted.newest_first else parts:
+            room = None if wanted.limit is None or not by_id else wanted.limit - len(found)
+            found += self._select(wanted, part, room)
+        if wanted.by_end:
+            found.sort(key=lambda t: (t.finished_at or 0.0, t.id), reverse=wanted.newest_first)
+        return found if wanted.limit is None else found[: wanted.limit]
+
+    def _select(self, wanted: Filter, spans: list[tuple[int, int]] | None, limit: int | None) -> list[TaskRecord]:
+        source, conditions, values = _conditions(wanted, spans)
+        if wanted.name_glob is not None or wanted.tags is not None:
+            self._teach(wanted)
+            conditions.append("cronoq_wants(name, tags)")
+        down = "DESC" if wanted.newest_first else "ASC"
+        order = f"finished_at {down}, id {down}" if wanted.by_end else f"id {down}"
+        where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+        values.append(-1 if limit is None else limit)
+        return self._tasks(f"SELECT {queries.TASK_COLUMNS} FROM {source} {where} ORDER BY {order} LIMIT ?", values)
+
+    def _teach(self, wanted: Filter) -> None:
+        """Give SQLite the judgement of names and tags that it cannot make: fnmatch, and lone surrogates."""
+        pattern = name_pattern(wanted.name_glob)
+        tags = wanted.tags
+
+        def wants(name: Any, stored: Any) -> bool:
+            if pattern is not None and pattern(rows.plain_text(name)) is None:
+                return False
+            return tags is None or matches_tags(rows.decode_tags(stored), tags)
+
+        self._db.create_function("cronoq_wants", 2, wants)
+
+    def count_by_status(self, pool: str | None = None) -> dict[str, int]:
+        """How many tasks stand in each status that has any, of one pool or of all."""
+        condition, values = ("", ()) if pool is None else ("AND pool = ?", (pool,))
+        counts: dict[str, int] = {}
+        for sql in (queries.COUNT_LIVE, queries.COUNT_FINAL):
+            counts.update(self._rows(sql.format(pool=condition), values))
+        return counts
+
+    def list_attempts(self, task_id: int) -> list[AttemptRecord]:
+        """The attempts of a task, first to last."""
+        return [rows.decode_attempt(row) for row in self._rows(queries.ATTEMPTS, (task_id,))]
+
+    def list_edges(self, task_id: int, *, closed: bool = False) -> list[Edge]:
+        """The open dependencies of a task; with `closed` also those that were closed or forgotten."""
+        return [rows.decode_edge(row) for row in self._rows(queries.EDGES, (task_id, 0 if closed else 1))]
+
+    def list_dependents(self, target_id: int, *, closed: bool = False) -> list[Edge]:
+        """The open dependencies on a task; with `closed` also those that were closed or forgotten."""
+        found = self._rows(queries.DEPENDENTS, (target_id, 0 if closed else 1))
+        return [rows.decode_edge(row) for row in found]
+
+    def list_transitions(self, after_seq: int, limit: int, task_ids: Iterable[int] | None = None) -> list[Transition]:
+        """Up to `limit` transitions behind `after_seq` in order, of some tasks or of all."""
+        if task_ids is None:
+            return [rows.decode_event(row) for row in self._rows(queries.EVENTS, (after_seq, limit))]
+        found = [
+            row
+            for chunk in _chunks(sorted(set(task_ids)))
+            for row in self._rows(queries.EVENTS_OF.format(marks=queries.marks(len(chunk))), (after_seq, *chunk, limit))
+        ]
+        return [rows.decode_event(row) for row in sorted(found)[:limit]]
+
+    def last_transition_seq(self) -> int:
+        """The seq of the newest transition, 0 before the first."""
+        return self._value(queries.LAST_SEQ) or 0
+
+    def find_env(self, env_id: str) -> bytes | None:
+        """The stored environment: NUL-separated K=V."""
+        found: bytes | None = self._value(queries.ENV, (env_id,))
+        return found
+
+    def find_stdin(self, task_id: int) -> bytes | None:
+        """The standard input kept with the task."""
+        found: bytes | None = self._value(queries.STDIN, (task_id,))
+        return found
+
+    def find_batch(self, first: int) -> Batch | None:
+        """The batch that begins with that id."""
+        found = self._row(queries.BATCH, (first,))
+        return rows.decode_batch(found) if found else None
+
+    def close(self) -> None:
+        """Close the connection; a second time does nothing."""
+        if not self._closed:
+            self._closed = True
+            self._db.close()
+
+
+def _decode(row: rows.Row) -> TaskRecord:
+    try:
+        return rows.decode_task(row)
+    except rows.DamagedRowError as error:
+        return rows.salvage_task(row, str(error))
+
+
+def _lenient(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _chunks(ids: list[int]) -> Iterator[list[int]]:
+    return (ids[at : at + _CHUNK] for at in range(0, len(ids), _CHUNK))
+
+
+def _merged(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The ranges sorted, those that touch made one, empty ones dropped."""
+    merged: list[tuple[int, int]] = []
+    for first, last in sorted(ranges):
+        if first > last:
+            continue
+        if merged and first <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
+        else:
+            merged.append((first, last))
+    return merged
+
+
+def _conditions(wanted: Filter, spans: list[tuple[int, int]] | None) -> tuple[str, list[str], list[object]]:
+    """Where to look, the conditions, and their values: all of a filter but names and tags."""
+    source, conditions, values = "tasks", [], []  # type: tuple[str, list[str], list[object]]
+    ended = wanted.by_end or wanted.finished_before is not None
+    if ended:
+        conditions.append("finished_at IS NOT NULL")
+    if wanted.statuses is not None:
+        conditions.append(f"status IN ({queries.marks(len(wanted.statuses))})")
+        values += wanted.statuses
+        if wanted.key is None and FINAL.issuperset(wanted.statuses):
+            source = f"tasks INDEXED BY {'tasks_ended' if ended else 'tasks_final'}"
+            conditions.append(queries.FINAL)
+    if spans is not None:
+        conditions.append(f"({' OR '.join(['id BETWEEN ? AND ?'] * len(spans)) or '0'})")
+        values += [bound for span in spans for bound in span]
+    if wanted.pools is not None:
+        conditions.append(f"pool IN ({queries.marks(len(wanted.pools))})")
+        values += wanted.pools
+    for condition, value in (
+        ("key = ?", wanted.key),
+        ("id > ?", wanted.after_id),
+        ("id < ?", wanted.before_id),
+        ("finished_at < ?", wanted.finished_before),
+    ):
+        if value is not None:
+            conditions.append(condition)
+            values.append(value)
+    return source, conditions, values

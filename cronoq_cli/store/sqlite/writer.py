@@ -1,0 +1,269 @@
+"""The one writer of a SQLite store: leadership, commits, recovery. Deleting what is old lives in `prune`.
+
+Every write is one transaction that checks the fencing epoch first; an error rolls it back, and the connection serves
+again as soon as the disk does.
+"""
+
+from __future__ import annotations
+
+import bisect
+import contextlib
+import operator
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import count
+
+from cronoq_cli.errors import FencedError
+from cronoq_cli.model.lifecycle import FINAL
+from cronoq_cli.model.task import Batch, TaskRecord, Transition
+from cronoq_cli.store.contract import Changes, LiveState
+from cronoq_cli.store.sqlite import prune, queries, rows
+from cronoq_cli.store.sqlite.database import copy_store, mark
+from cronoq_cli.store.sqlite.faults import translate_fault
+from cronoq_cli.store.sqlite.reader import SqliteReader
+
+_ENVS_KNOWN = 4096
+
+
+class SqliteStore(SqliteReader):
+    """A `Store` over one connection; from one thread at a time (`backup` from any)."""
+
+    def __init__(self, connection: sqlite3.Connection, path: str) -> None:
+        super().__init__(connection, path)
+        self._epoch: int | None = None
+        self._last_seq = 0
+        self._env_numbers: dict[str, int] = {}
+
+    @contextlib.contextmanager
+    def _transaction(self, *, fenced: bool = True) -> Iterator[sqlite3.Connection]:
+        """One write transaction, all or nothing. Raises FencedError and the translated errors of SQLite."""
+        db = self._db
+        try:
+            db.execute(queries.BEGIN)
+            if fenced:
+                self._check_epoch()
+            yield db
+            db.execute("COMMIT")
+        except sqlite3.Error as error:
+            self._undo()
+            raise translate_fault(error, self._path) from error
+        except BaseException:
+            self._undo()
+            raise
+
+    def _undo(self) -> None:
+        self._env_numbers.clear()
+        with contextlib.suppress(sqlite3.Error):
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+
+    def _check_epoch(self) -> None:
+        if self._epoch is None:
+            raise FencedError(f"this process does not lead the store {self._path}")
+        epoch = self._db.execute(queries.EPOCH).fetchone()[0]
+        if epoch != self._epoch:
+            raise FencedError(
+                f"another daemon leads the store {self._path} now (epoch {epoch}, ours was {self._epoch})"
+            )
+
+    def claim(self, holder: str, now: float) -> int:
+        """Raise the fencing epoch and return it: from here on every older holder's write is refused."""
+        with self._transaction(fenced=False) as db:
+            db.execute(queries.CLAIM, (rows.bound_text(holder), now))
+            epoch = int(db.execute(queries.EPOCH).fetchone()[0])
+        self._epoch = epoch
+        self._last_seq = self.last_transition_seq()
+        return epoch
+
+    def leads(self) -> bool:
+        """Whether the epoch in the store is still the one this object claimed."""
+        return self._epoch is not None and self._value(queries.EPOCH) == self._epoch
+
+    def release(self) -> None:
+        """Give leadership up: no holder is shown any more; this object's later writes are refused."""
+        if self.leads():
+            with self._transaction() as db:
+                db.execute(queries.RELEASE)
+        self._epoch = None
+
+    def commit(self, changes: Changes) -> list[int]:
+        """Write everything in one durable transaction, or nothing. Returns the seqs of the transitions.
+
+        Raises FencedError, StoreBusyError, StoreFullError, StoreError."""
+        first = self._last_seq + 1
+        last = self._last_seq + len(changes.transitions)
+        with self._transaction() as db:
+            self._write_tasks(changes)
+            self._write_edges(changes)
+            self._write_belongings(changes)
+            _write(db, queries.SAVE_EVENT, map(rows.encode_event, count(first), changes.transitions))
+            if changes.removed:
+                prune.delete_tasks(db, changes.removed)
+                self._env_numbers.clear()
+        self._last_seq = last
+        return list(range(first, last + 1))
+
+    def _write_tasks(self, changes: Changes) -> None:
+        db = self._db
+        for env_id, content in changes.envs.items():
+            _write(db, queries.SAVE_ENV, [(env_id, content)])
+        if changes.new:
+            _write(db, queries.INSERT_TASK, self._whole(changes.new))
+        if changes.updated:
+            _write(db, queries.UPDATE_STATE, [(*rows.encode_state(r), r.id) for r in changes.updated])
+        if changes.respecced:
+            _write(db, queries.UPDATE_WHOLE, self._whole(changes.respecced))
+        if changes.attempts:
+            _write(db, queries.SAVE_ATTEMPT, map(rows.encode_attempt, changes.attempts))
+
+    def _whole(self, records: Iterable[TaskRecord]) -> list[rows.Row]:
+        numbers, encode = self._env_numbers, rows.encode_whole
+        whole = []
+        for record in records:
+            env = record.spec.env
+            number = numbers.get(env) if env else None
+            if number is None and env:
+                number = self._number_env(env)
+            whole.append((*encode(record, number), record.id))
+        return whole
+
+    def _number_env(self, env_id: str) -> int:
+        """The number under which tasks name an environment; one whose content is not stored yet gets it too."""
+        _write(self._db, queries.NAME_ENV, [(env_id,)])
+        number = int(self._db.execute(queries.ENV_NUMBER, rows.bound_row((env_id,))).fetchone()[0])
+        if len(self._env_numbers) >= _ENVS_KNOWN:
+            self._env_numbers.clear()
+        self._env_numbers[env_id] = number
+        return number
+
+    def _write_edges(self, changes: Changes) -> None:
+        db = self._db
+        if changes.edges_opened:
+            _write(db, queries.OPEN_EDGE, map(rows.encode_edge, changes.edges_opened))
+        if changes.edges_closed:
+            _write(db, queries.CLOSE_EDGE, [rows.encode_edge(edge)[:4] for edge in changes.edges_closed])
+        if changes.forgotten_edges:
+            _write(db, queries.FORGET_EDGES, [(task,) for task in changes.forgotten_edges])
+
+    def _write_belongings(self, changes: Changes) -> None:
+        db = self._db
+        if changes.batches:
+            _write(db, queries.SAVE_BATCH, map(rows.encode_batch, changes.batches))
+        if changes.stdins:
+            _write(db, queries.SAVE_STDIN, changes.stdins.items())
+        for name, state in changes.pools.items():
+            if state is None:
+                _write(db, queries.DROP_POOL, [(name,)])
+            else:
+                _write(db, queries.SAVE_POOL, [(name, rows.encode_json(state))])
+
+    def load_live(self) -> LiveState:
+        """Read what recovery needs; a row that cannot be decoded is set aside as failed with the reason."""
+        tasks: list[TaskRecord] = []
+        bad: list[tuple[rows.Row, str]] = []
+        for row in self._rows(queries.LIVE_TASKS):
+            try:
+                tasks.append(rows.decode_task(row))
+            except rows.DamagedRowError as error:
+                bad.append((row, str(error)))
+        if bad:
+            self._set_aside(bad)
+        batches = self._live_batches([task.id for task in tasks])
+        tasks.sort(key=lambda task: task.seq)
+        return LiveState(
+            tasks=tasks,
+            edges=[rows.decode_edge(row) for row in self._rows(queries.OPEN_EDGES)],
+            batches=batches,
+            pools=self._pools(),
+            next_id=self._next_id(),
+            damaged={row[0]: why for row, why in bad},
+        )
+
+    def _set_aside(self, bad: list[tuple[rows.Row, str]]) -> None:
+        """Rewrite damaged live rows as failed; their bytes stay in the table `set_aside`."""
+        now = time.time()
+        changes = Changes()
+        for row, why in bad:
+            record = rows.salvage_task(row, why)
+            record.finished_at = record.updated_at = now
+            changes.respecced.append(record)
+            changes.transitions.append(
+                Transition(at=now, type="unreadable", id=record.id, status=record.status, message=record.message)
+            )
+        with self._transaction() as db:
+            for row, why in bad:
+                db.execute(queries.SET_ASIDE, (now, rows.bound_text(why), row[0]))
+                db.execute(queries.EDGES_GONE, (row[0],))
+            self._write_tasks(changes)
+            _write(db, queries.SAVE_EVENT, map(rows.encode_event, count(self._last_seq + 1), changes.transitions))
+        self._last_seq += len(bad)
+
+    def _live_batches(self, live_ids: list[int]) -> list[Batch]:
+        """Those with a live member; `live_ids` sorted."""
+        found = []
+        for batch in map(rows.decode_batch, self._rows(queries.BATCHES)):
+            at = bisect.bisect_left(live_ids, batch.first)
+            if at < len(live_ids) and live_ids[at] <= batch.last:
+                found.append(batch)
+        return found
+
+    def _pools(self) -> dict[str, dict[str, object]]:
+        return {
+            rows.plain_text(name): rows.decode_json(state, dict[str, object])
+            for name, state in self._rows(queries.POOLS)
+        }
+
+    def _next_id(self) -> int:
+        used = self._value(queries.GET_META, (prune.HIGHEST_ID,)) or 0
+        return max(used, self._value(queries.LAST_ID) or 0) + 1
+
+    def prune(
+        self,
+        older_than: Mapping[str, float],
+        most_finished: int,
+        limit: int,
+        *,
+        dry_run: bool = False,
+        now: float | None = None,
+    ) -> list[int]:
+        """Delete up to `limit` finished tasks as the contract says. Raises like `commit`."""
+        cutoffs = {status: moment for status, moment in older_than.items() if status in FINAL}
+        now = time.time() if now is None else now
+        try:
+            chosen = prune.choose_tasks(self._db, cutoffs, (most_finished, limit), now)
+        except sqlite3.Error as error:
+            raise translate_fault(error, self._path) from error
+        if dry_run:
+            return chosen
+        with self._transaction() as db:
+            prune.drop_old_events(db, self._last_seq, most_finished, limit)
+            prune.delete_tasks(db, chosen)
+        self._env_numbers.clear()
+        return chosen
+
+    def backup(self, path: str) -> None:
+        """Copy the whole store to a new file, consistent, while writes go on. Raises StoreError, ConflictError."""
+        copy_store(self._path, path)
+
+    def close(self) -> None:
+        """Close in order: all of it in the one file, the -wal gone unless someone still reads. Twice is no error."""
+        if self._closed:
+            return
+        with contextlib.suppress(sqlite3.Error):
+            if self._epoch is None or self._db.execute(queries.EPOCH).fetchone()[0] == self._epoch:
+                self._db.execute(queries.BEGIN)
+                mark(self._db, clean=True)
+                self._db.execute("COMMIT")
+        super().close()
+
+
+def _write(db: sqlite3.Connection, sql: str, values: Iterable[rows.Row]) -> None:
+    """Run the statement for every row. Lone surrogates are rare: only behind the first one are rows looked through."""
+    values = list(values)
+    left = iter(values)
+    try:
+        db.executemany(sql, left)
+    except UnicodeEncodeError:
+        refused = len(values) - operator.length_hint(left) - 1
+        db.executemany(sql, map(rows.bound_row, values[refused:]))
