@@ -10,7 +10,7 @@ import json
 import math
 import os
 from dataclasses import dataclass
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 
 import msgspec
 
@@ -28,8 +28,8 @@ LINE_ANSWER, FULL_WAY, REPLY, ERROR, MESSAGE = b"R", b"F", b"D", b"X", b"M"
 TO_DAEMON = LINE + REQUEST
 TO_CLIENT = LINE_ANSWER + FULL_WAY + REPLY + ERROR + MESSAGE
 
-STREAM, NEWER_CLIENT, OTHER_PROTOCOL = b"stream", b"newer-client", b"protocol"
-"""Why a command line goes back to the client (payload of F)."""
+STREAM, NEWER_CLIENT, OTHER_PROTOCOL, STOPPING = b"stream", b"newer-client", b"protocol", b"stopping"
+"""Why a command line goes back to the client (payload of F); all but the first are codes of X too."""
 
 _HEAD = 5
 T = TypeVar("T")
@@ -81,9 +81,7 @@ class FrameDecoder:
         if length == 0 or buffer[at + 4] not in self._kinds:
             raise ProtocolError("what arrived is no message of cronoq", hint="is the peer another program?")
         if length > self._maximum:
-            raise ProtocolError(
-                f"a message of {length} bytes is too long", hint=f"at most {self._maximum} bytes"
-            )
+            raise ProtocolError(f"a message of {length} bytes is too long", hint=f"at most {self._maximum} bytes")
         return length
 
 
@@ -128,9 +126,7 @@ class OtherLineLayout(ProtocolError):
 
 def encode_line(line: CommandLine) -> bytes:
     """The frame A of a command line (the entry file makes the same on builtins)."""
-    flags = (
-        ("i" if line.stdin_tty else "") + ("o" if line.stdout_tty else "") + ("e" if line.stderr_tty else "")
-    )
+    flags = ("i" if line.stdin_tty else "") + ("o" if line.stdout_tty else "") + ("e" if line.stderr_tty else "")
     columns = "" if line.columns is None else str(line.columns)
     head = [
         line.version,
@@ -229,8 +225,8 @@ def encode_request(request: Request, *, as_is: bool = False) -> bytes:
 def decode_request(payload: bytes) -> RequestMessage:
     """The request in a frame Q.
 
-    Raises ProtocolError when the peer speaks another version (which makes only
-    `ANY_VERSION` requests understood), or when it is no request at all; InvalidError when a known protocol carries a request of the wrong shape.
+    Raises ProtocolError when it is none, or of another protocol (whose `ANY_VERSION` requests are understood
+    all the same), and InvalidError when our protocol carries a request of the wrong shape.
     """
     try:
         envelope = msgspec.convert(_load(payload), _Envelope)
@@ -256,14 +252,9 @@ def _decode_any_version(envelope: _Envelope) -> Request:
     """Status and stop work across versions: fields this version does not know are left out."""
     for kind in ANY_VERSION:
         if kind.__struct_config__.tag == envelope.request.get("type"):
-            known = {
-                name: value
-                for name, value in envelope.request.items()
-                if name in kind.__struct_encode_fields__
-            }
+            known = {name: value for name, value in envelope.request.items() if name in kind.__struct_encode_fields__}
             try:
-                request: Request = msgspec.convert(known | {"type": envelope.request["type"]}, kind)
-                return request
+                return cast(Request, msgspec.convert(known | {"type": envelope.request["type"]}, kind))
             except msgspec.ValidationError:
                 break
     raise ProtocolError(
@@ -308,9 +299,7 @@ def encode_reply(reply: Reply) -> bytes:
     """The frame D of `reply`. Raises InvalidError when it is longer than a client takes."""
     payload = _dump(_plain(reply))
     if len(payload) >= MAX_ANSWER:
-        raise InvalidError(
-            "the answer is too long for one message", hint="ask for less: --limit N, --after-id ID"
-        )
+        raise InvalidError("the answer is too long for one message", hint="ask for less: --limit N, --after-id ID")
     return encode_frame(REPLY, payload)
 
 
