@@ -1,0 +1,198 @@
+"""Starting a task's main process: directory, streams, environment, the search along its own PATH."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from cronoq_cli.runner.attempt import Attempt, encode_text
+from cronoq_cli.runner.forkexec import fork_exec, parse_limits
+from cronoq_cli.runner.report import make_report
+from cronoq_cli.runner.streams import LACKING, RUNNER_UMASK, Streams, get_umask, refuse
+from cronoq_cli.wire.runner import ErrorKind, Message
+
+IGNORED_SIGNALS: Final = tuple(
+    getattr(signal, f"SIG{name}") for name in "HUP INT QUIT PIPE USR1 USR2 ALRM XFSZ TSTP TTIN TTOU".split()
+)
+"""What the runner itself ignores, and every task gets back at its default."""
+
+TOKEN_VARIABLE: Final = b"CRONOQ_TOKEN"
+
+# What execvp of the C library takes for a PATH that is not set.
+_DEFAULT_PATH: Final = b"/bin:/usr/bin"
+_NOT_HERE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESTALE, errno.ENODEV, errno.ETIMEDOUT})
+
+
+class Spawner:
+    """Starts processes one at a time, moving the runner itself into each task's directory and back."""
+
+    def __init__(self) -> None:
+        self._null = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
+        self._directory = b"/"
+        self._nice = os.getpriority(os.PRIO_PROCESS, 0)
+
+    def spawn(self, attempt: Attempt) -> int:
+        """The pid of the started main process, leader of a session of its own.
+
+        Sets the attempt's log files. Raises SpawnError; the process then never was.
+        """
+        order = attempt.order or {}
+        try:
+            return self._spawn(attempt, order)
+        except (UnicodeEncodeError, ValueError) as error:
+            raise refuse(ErrorKind.COMMAND, f"cannot be executed: {error}", exit_code=126) from None
+
+    def leave(self) -> None:
+        """Back to `/`, so that no file system is kept busy by the runner."""
+        if self._directory != b"/":
+            os.chdir("/")
+            self._directory = b"/"
+
+    def _spawn(self, attempt: Attempt, order: Message) -> int:
+        argv = [encode_text(word) for word in order["argv"]]
+        if not argv:
+            raise refuse(ErrorKind.COMMAND, "there is no command", exit_code=126)
+        environment = self._build_environment(attempt, order)
+        self._enter(order["cwd"])
+        if attempt.report is not None:
+            _make_report(attempt.report)
+        streams = Streams(order, self._null)
+        attempt.logs = streams.logs
+        os.umask(get_umask(order))
+        try:
+            return self._execute(argv, environment, streams, order)
+        finally:
+            os.umask(RUNNER_UMASK)
+            streams.close()
+
+    def _build_environment(self, attempt: Attempt, order: Message) -> dict[bytes, bytes]:
+        if attempt.environment is None:
+            raise refuse(ErrorKind.MACHINE, f"the environment {order.get('env')} was never sent")
+        environment = dict(attempt.environment)
+        for name, value in (order.get("vars") or {}).items():
+            environment[encode_text(name)] = encode_text(value)
+        environment[TOKEN_VARIABLE] = encode_text(attempt.token)
+        return environment
+
+    def _enter(self, path: str) -> None:
+        directory = encode_text(path)
+        # Entered anew each time: the same name may be another directory by now, or none.
+        try:
+            os.chdir(directory)
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.ENOTDIR):
+                message = f"working directory missing: {path}"
+            else:
+                message = f"working directory cannot be entered: {path}: {error.strerror}"
+            raise refuse(ErrorKind.DIRECTORY, message, error) from None
+        self._directory = directory
+
+    def _execute(self, argv: list[bytes], environment: dict[bytes, bytes], streams: Streams, order: Message) -> int:
+        """Try the candidates as execvp does: go on where there is nothing, remember a refusal."""
+        name, refused = argv[0], None
+        for path in _list_candidates(name, environment):
+            try:
+                return self._launch(path, argv, environment, streams, order)
+            except OSError as error:
+                if error.errno == errno.ENOEXEC:
+                    return self._run_script(path, argv, environment, streams, order)
+                if error.errno == errno.EACCES:
+                    refused = path
+                elif error.errno not in _NOT_HERE:
+                    raise _explain(name, error) from None
+        raise _explain_absence(name, refused or _find_refused(name, environment), environment)
+
+    def _run_script(
+        self,
+        path: bytes,
+        argv: list[bytes],
+        environment: dict[bytes, bytes],
+        streams: Streams,
+        order: Message,
+    ) -> int:
+        """A text file without a first line that names an interpreter is the shell's."""
+        try:
+            return self._launch(b"/bin/sh", [b"/bin/sh", path, *argv[1:]], environment, streams, order)
+        except OSError as error:
+            raise _explain(argv[0], error) from None
+
+    def _launch(
+        self,
+        path: bytes,
+        argv: list[bytes],
+        environment: Mapping[bytes, bytes],
+        streams: Streams,
+        order: Message,
+    ) -> int:
+        nice, limits = order.get("nice"), order.get("rlimits")
+        if limits or (nice is not None and nice != self._nice):
+            return fork_exec(path, argv, environment, streams.actions, nice, parse_limits(limits or {}))
+        try:
+            return os.posix_spawn(
+                path,
+                argv,
+                environment,
+                file_actions=[(os.POSIX_SPAWN_DUP2, source, target) for source, target in streams.actions],
+                setsid=True,
+                setsigmask=(),
+                setsigdef=IGNORED_SIGNALS,
+            )
+        except NotImplementedError:  # a C library that cannot make the session itself
+            return fork_exec(path, argv, environment, streams.actions, None, [])
+
+
+def _make_report(path: bytes) -> None:
+    try:
+        make_report(path)
+    except OSError as error:
+        text = path.decode("utf-8", "replace")
+        raise refuse(ErrorKind.OUTPUT, f"cannot make the report file {text}: {error.strerror}", error) from None
+
+
+def _list_places(name: bytes, environment: Mapping[bytes, bytes]) -> Iterator[bytes]:
+    """Every path that could be meant; an empty part of PATH is the task's own directory."""
+    if b"/" in name:
+        yield name
+    elif name:
+        for directory in environment.get(b"PATH", _DEFAULT_PATH).split(b":"):
+            yield directory + b"/" + name if directory else b"./" + name
+
+
+def _list_candidates(name: bytes, environment: Mapping[bytes, bytes]) -> Iterator[bytes]:
+    """The places where something executable is, as far as can be told before executing it."""
+    return (path for path in _list_places(name, environment) if os.access(path, os.X_OK))
+
+
+def _find_refused(name: bytes, environment: Mapping[bytes, bytes]) -> bytes | None:
+    """The first place where there is something, though it cannot be executed."""
+    return next((path for path in _list_places(name, environment) if os.path.lexists(path)), None)
+
+
+def _explain(name: bytes, error: OSError) -> Exception:
+    text = name.decode("utf-8", "surrogateescape")
+    if error.errno in LACKING:
+        return refuse(ErrorKind.MACHINE, f"cannot start {text}", error)
+    if error.errno == errno.E2BIG:
+        return refuse(ErrorKind.COMMAND, f"argument list too long: {text}", error, 126)
+    return refuse(ErrorKind.COMMAND, f"cannot execute {text}: {error.strerror}", error, 126)
+
+
+def _explain_absence(name: bytes, refused: bytes | None, environment: Mapping[bytes, bytes]) -> Exception:
+    text = name.decode("utf-8", "surrogateescape")
+    if refused is None and b"/" in name:
+        missing = FileNotFoundError(errno.ENOENT, "")
+        return refuse(ErrorKind.COMMAND, f"command not found: {text}", missing, 127)
+    if refused is None:
+        path = environment.get(b"PATH", _DEFAULT_PATH).decode("utf-8", "surrogateescape")
+        missing = FileNotFoundError(errno.ENOENT, "")
+        return refuse(ErrorKind.COMMAND, f"command not found: {text} (PATH={path})", missing, 127)
+    place = refused.decode("utf-8", "surrogateescape")
+    if os.access(refused, os.X_OK) and not os.path.isdir(refused):
+        missing = FileNotFoundError(errno.ENOENT, "")
+        return refuse(ErrorKind.COMMAND, f"cannot execute {place}: its interpreter is missing", missing, 126)
+    denied = PermissionError(errno.EACCES, "")
+    why = "is a directory" if os.path.isdir(refused) else "permission denied"
+    return refuse(ErrorKind.COMMAND, f"cannot execute {place}: {why}", denied, 126)

@@ -1,0 +1,342 @@
+"""The life of attempts in the runner: started from their lanes, reaped, stopped, and kept until acknowledged.
+
+The one owner of what is waiting, running and ended. Orders come in as calls; the socket is not known here.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from cronoq_cli.runner.attempt import (
+    Attempt,
+    Exit,
+    StartError,
+    build_ended,
+    build_unstarted,
+    format_begin,
+    format_pid,
+    format_started,
+)
+from cronoq_cli.runner.journal import Journal
+from cronoq_cli.runner.ladder import Ladder, Ladders
+from cronoq_cli.runner.lanes import Lanes
+from cronoq_cli.runner.leftovers import Leftovers
+from cronoq_cli.runner.limits import Limits
+from cronoq_cli.runner.loop import Loop, Timer
+from cronoq_cli.runner.report import read_report, remove_report
+from cronoq_cli.runner.spawn import Spawner
+from cronoq_cli.runner.streams import SpawnError, measure_files
+from cronoq_cli.runner.tree import Census, find_ticks
+from cronoq_cli.wire.runner import Cause, ErrorKind, Event, Message, format_message
+
+# So many starts at once, then ends and orders are looked at again.
+_STARTS_A_TURN: Final = 16
+# A main that lives longer than this gets its start time journalled; a shorter one is found by its token.
+_NOTE_AFTER_S: Final = 0.01
+
+Say = Callable[..., None]
+
+
+class Ended:
+    """An end the daemon has not acknowledged: its report as JSON text, and the file to remove afterwards."""
+
+    __slots__ = ("report", "text")
+
+    def __init__(self, text: str, report: bytes | None) -> None:
+        self.text = text
+        self.report = report
+
+
+class Supervisor:
+    """Starts, reaps and ends attempts. `say(text, at_once=...)` sends a report to whoever listens."""
+
+    def __init__(self, loop: Loop, say: Say) -> None:
+        self._loop = loop
+        self._say = say
+        self._journal: Journal | None = None
+        self.mains: dict[int, Attempt] = {}
+        self.running: dict[str, Attempt] = {}
+        self.ended: dict[str, Ended] = {}
+        self.lanes = Lanes()
+        self.census = Census()
+        self.ladders = Ladders(loop, self.census, self.mains, self._finish)
+        self.on_foreign_gone: Callable[[Attempt], None] | None = None
+        self._limits = Limits(loop, self._expire)
+        self._leftovers = Leftovers(self.census, self.mains)
+        self._spawner = Spawner()
+        self._starting: list[Attempt] = []
+        self._unnoted: list[Attempt] = []
+        self._note_timer: Timer | None = None
+        self._retry_timer: Timer | None = None
+        self.closing = False
+
+    def use_journal(self, journal: Journal) -> None:
+        """Where everything is written from now on."""
+        self._journal = journal
+
+    @property
+    def idle(self) -> bool:
+        """Nothing runs and every end is acknowledged."""
+        return not self.running and not self.ended
+
+    # --- orders ---
+
+    def start(self, order: Message, environment: dict[bytes, bytes] | None) -> None:
+        """Queue an attempt in its lane; one that is known already is told again instead."""
+        token = order["token"]
+        if token in self.lanes or self.tell(token):
+            return
+        if self.closing:
+            self._answer(Event.REVOKED, token)
+            return
+        try:
+            attempt = Attempt(order, environment)
+        except (TypeError, ValueError) as error:
+            attempt = Attempt({"token": token}, None)
+            self._refuse(attempt, StartError(ErrorKind.COMMAND, None, f"malformed order: {error}", 126))
+            return
+        self.lanes.add(attempt)
+
+    def tell(self, token: str) -> bool:
+        """Repeat what is known of a running or ended attempt; False when nothing is."""
+        if token in self.running:
+            self._say(format_started(self.running[token]), at_once=True)
+        elif token in self.ended:
+            self._say(self.ended[token].text, at_once=True)
+        else:
+            return False
+        return True
+
+    def stop(self, token: str, number: int | None, grace_s: float | None, cause: str | None) -> None:
+        """Take a waiting start back, or end the tree of a running one; a second stop can only hurry."""
+        if self.lanes.drop(token):
+            self._answer(Event.REVOKED, token)
+            return
+        attempt = self.running.get(token)
+        if attempt is None:
+            if not self.tell(token):
+                self._answer(Event.UNKNOWN, token)
+        elif token in self.ladders:
+            self.ladders.hurry(token, attempt.grace_s if grace_s is None else grace_s)
+        else:
+            self._bring_down(attempt, cause, number, grace_s)
+
+    def revoke(self, token: str) -> None:
+        """Take a start back if it still waits."""
+        if self.lanes.drop(token):
+            self._answer(Event.REVOKED, token)
+        elif token in self.running or token in self.ended:
+            self._answer(Event.KEPT, token)
+        else:
+            self._answer(Event.UNKNOWN, token)
+
+    def signal(self, token: str, number: int) -> None:
+        """One signal to the tree of a running attempt."""
+        attempt = self.running.get(token)
+        if attempt is not None:
+            self.ladders.send(attempt, number)
+        elif not self.tell(token):
+            self._answer(Event.UNKNOWN, token)
+
+    def forget(self, tokens: list[str]) -> None:
+        """The daemon has committed these ends."""
+        known = [token for token in tokens if token in self.ended]
+        for token in known:
+            ended = self.ended.pop(token)
+            if ended.report is not None:
+                remove_report(ended.report)
+        if known:
+            self._append(format_message({"record": "forgot", "tokens": known}))
+
+    def close(self) -> None:
+        """Start nothing more."""
+        self.closing = True
+        for token in self.lanes.drain():
+            self._answer(Event.REVOKED, token)
+
+    def _answer(self, event: Event, token: str) -> None:
+        self._say(format_message({"event": event, "token": token}), at_once=True)
+
+    # --- starting ---
+
+    def settle(self) -> None:
+        """The end of a turn: start what fits, and write what is to be kept."""
+        if self.lanes.have_changes:
+            self._start_fitting()
+        self.flush()
+
+    def _start_fitting(self) -> None:
+        """Start what fits. A failed start frees its slots at once, so the next turn looks again."""
+        batch = self.lanes.take(_STARTS_A_TURN)
+        if not batch:
+            return
+        now = time.time()
+        self._starting = batch
+        for attempt in batch:
+            attempt.begin = format_begin(attempt, now)
+            self._append(attempt.begin)
+        written = self.flush()
+        for attempt in batch:
+            if written:
+                self._start_one(attempt)
+            else:
+                self._refuse(attempt, self._explain_journal())
+                self.lanes.free(attempt)
+        self._starting = []
+        self._spawner.leave()
+        if self.lanes.have_changes:
+            self._loop.turn_again()
+
+    def _start_one(self, attempt: Attempt) -> None:
+        now, awake = time.time(), time.monotonic()
+        try:
+            attempt.pid = self._spawner.spawn(attempt)
+        except SpawnError as refused:
+            self._refuse(attempt, refused.error)
+            self.lanes.free(attempt)
+            return
+        except Exception as error:
+            # A malformed order must be answered, or the daemon would wait for it for ever.
+            problem = f"cannot be started: {type(error).__name__}: {error}"
+            self._refuse(attempt, StartError(ErrorKind.COMMAND, None, problem, 126))
+            self.lanes.free(attempt)
+            return
+        attempt.started_at, attempt.started_awake = now, awake
+        self.mains[attempt.pid] = attempt
+        self.running[attempt.token] = attempt
+        self._limits.arm(attempt)
+        attempt.order = attempt.environment = None
+        self._say(format_started(attempt))
+        self._note_later(attempt)
+
+    def _refuse(self, attempt: Attempt, error: StartError) -> None:
+        self._keep(attempt, build_unstarted(attempt, error))
+
+    def _explain_journal(self) -> StartError:
+        trouble = self._journal.trouble if self._journal is not None else None
+        reason = trouble.strerror if trouble is not None else "unknown"
+        number = trouble.errno if trouble is not None else None
+        return StartError(ErrorKind.MACHINE, number, f"cannot write the runner's journal: {reason}")
+
+    # --- the journal ---
+
+    def _append(self, line: str) -> None:
+        if self._journal is not None:
+            self._journal.append(line)
+
+    def flush(self) -> bool:
+        """Whether the journal has everything; if not, it is tried again in a moment."""
+        if self._journal is None or self._journal.flush():
+            return True
+        retry_in_s = self._journal.retry_in_s
+        if retry_in_s is not None and (self._retry_timer is None or self._retry_timer.cancelled):
+            self._retry_timer = self._loop.call_after(retry_in_s, lambda: None)
+        return False
+
+    def list_live_records(self) -> Iterator[str]:
+        """The journal's lines that still matter, for its compaction."""
+        for attempt in self._starting:
+            yield attempt.begin
+        for attempt in self.running.values():
+            if attempt.foreign:
+                continue  # still in the journal of the runner that started it
+            yield attempt.begin
+            if attempt.ticks is not None:
+                yield format_pid(attempt)
+        for ended in self.ended.values():
+            yield ended.text
+
+    def _note_later(self, attempt: Attempt) -> None:
+        self._unnoted.append(attempt)
+        if self._note_timer is None:
+            self._note_timer = self._loop.call_after(_NOTE_AFTER_S, self._note_pids)
+
+    def _note_pids(self) -> None:
+        self._note_timer = None
+        for attempt in self._unnoted:
+            if attempt.exit is None and attempt.pid is not None:
+                attempt.ticks = find_ticks(attempt.pid)
+                self._append(format_pid(attempt))
+        self._unnoted.clear()
+
+    # --- ending ---
+
+    def reap(self) -> None:
+        """Take up every child that has ended: the one place that waits."""
+        ended: list[Attempt] = []
+        while True:
+            try:
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                break
+            if pid == 0:
+                break
+            attempt = self.mains.pop(pid, None)
+            if attempt is None:
+                self._leftovers.note_reaped(pid)
+                continue
+            attempt.exit = Exit(
+                status, time.time(), time.monotonic(), usage.ru_utime, usage.ru_stime, usage.ru_maxrss * 1024
+            )
+            if attempt.token not in self.ladders:
+                ended.append(attempt)
+        if ended:
+            self._end_by_themselves(ended)
+        self.ladders.look_soon()
+
+    def _end_by_themselves(self, ended: list[Attempt]) -> None:
+        for attempt, left_behind in zip(ended, self._leftovers.count(ended), strict=True):
+            attempt.left_behind = left_behind
+            if left_behind and attempt.kill_leftovers:
+                self._bring_down(attempt, None, None, None)
+            else:
+                self._finish(attempt)
+
+    def _expire(self, attempt: Attempt, cause: Cause) -> None:
+        if attempt.token in self.running and attempt.token not in self.ladders:
+            self._bring_down(attempt, cause, None, None)
+
+    def _bring_down(self, attempt: Attempt, cause: str | None, number: int | None, grace_s: float | None) -> Ladder:
+        self._limits.disarm(attempt)
+        return self.ladders.begin(
+            attempt,
+            attempt.stop_signal if number is None else number,
+            attempt.grace_s if grace_s is None else grace_s,
+            cause,
+        )
+
+    def adopt(self, attempt: Attempt, main_alive: bool) -> None:
+        """Bring down what a dead runner has left of an attempt; `on_foreign_gone` is told when it is gone."""
+        self.running[attempt.token] = attempt
+        ladder = self._bring_down(attempt, Cause.LOST, None, None)
+        ladder.led = main_alive
+
+    def _finish(self, attempt: Attempt) -> None:
+        """An attempt is over, its tree too where that was asked for."""
+        self._limits.disarm(attempt)
+        self.running.pop(attempt.token, None)
+        if attempt.foreign:
+            if self.on_foreign_gone is not None:
+                self.on_foreign_gone(attempt)
+            return
+        self.keep_end(attempt, build_ended(attempt))
+        self.lanes.free(attempt)
+
+    def keep_end(self, attempt: Attempt, ended: Message) -> None:
+        """Complete the record of an end, journal it, tell it, and keep it until it is forgotten."""
+        ended["log_size"] = measure_files(attempt.logs)
+        if attempt.report is not None:
+            ended["report"] = read_report(attempt.report)
+        self._keep(attempt, ended)
+
+    def _keep(self, attempt: Attempt, ended: Message) -> None:
+        self.keep(attempt.token, Ended(format_message(ended), attempt.report))
+
+    def keep(self, token: str, ended: Ended) -> None:
+        """Journal an end, tell it, and repeat it in every hello until it is forgotten."""
+        self.ended[token] = ended
+        self._append(ended.text)
+        self._say(ended.text)
