@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import tzinfo
 from typing import IO, Any, Protocol
 
+from cronoq_cli.commands.zone import load_caller_zone
 from cronoq_cli.wire.requests import Reply, Request
 
 
@@ -54,7 +56,9 @@ class Context:
     """One command line on one side.
 
     `env` is the caller's environment (surrogate-escaped), `columns` its terminal width or None. `now` and `zone`
-    are functions so that the value is taken when it is needed. `streams` is None on the daemon's side.
+    are functions so that the value is taken when it is needed. `streams` is None on the daemon's side. `stdin` is
+    set by tests; None is the process's own. `json`: the answer is to be a document. `one_task`: the exit status is
+    that of one task, and an error of ours is 125. `extras["color"]` is what `--color` said: auto, always, never.
     """
 
     gateway: Gateway
@@ -71,7 +75,19 @@ class Context:
     home: str | None = None
     streams: Streams | None = None
     exit: int = 0
+    stdin: IO[bytes] | None = None
+    json: bool = False
+    one_task: bool = False
     extras: dict[str, Any] = field(default_factory=dict)
+
+    def zone(self) -> tzinfo:
+        """The zone the caller reads and writes times in: its TZ, else the machine's."""
+        return load_caller_zone(self.env)
+
+    @property
+    def in_daemon(self) -> bool:
+        """Whether this side is the daemon answering a forwarded command line."""
+        return self.streams is None
 
     def need_streams(self) -> Streams:
         """The client's abilities; on the daemon's side the command line goes back to the client instead."""

@@ -1,0 +1,158 @@
+"""The one application of all verbs, used from two sides, and the place where a command line's errors are printed.
+
+How a verb is declared stands in `declare`, what each does in a file of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+
+from cronoq_cli import __version__
+from cronoq_cli.commands.context import Context
+from cronoq_cli.commands.declare import Verbs, option, show_help
+from cronoq_cli.commands.outcome import exit_of_error
+from cronoq_cli.commands.render.json import print_json
+from cronoq_cli.commands.render.notes import print_error
+from cronoq_cli.errors import CronoqError, ExitStatus, UsageError
+from cronoq_cli.model.words import hint_for
+
+VERB_FILES = ("submit", "ls", "show", "wait", "cancel")
+"""The files that declare verbs, in the order of the help."""
+
+COLOURS = ("auto", "always", "never")
+
+_USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
+
+HELP = "cronoq queues, schedules and repeats shell commands for one user on one machine."
+EXAMPLES = (
+    "Examples:",
+    "cronoq submit -- make -j4 test      queue a command; prints its id",
+    "cronoq run -- ./backup.sh           queue, watch and wait; ends with its exit code",
+    "cronoq submit --after last -- ./next",
+    "cronoq ls",
+)
+
+
+@lru_cache(maxsize=1)
+def build_command() -> Any:
+    """The command that parses every line: built once, as that takes longer than a thousand lines."""
+    app = typer.Typer(
+        name="cronoq",
+        cls=Verbs,
+        help=HELP,
+        epilog="\n\n".join(EXAMPLES),
+        add_completion=False,
+        add_help_option=False,
+        rich_markup_mode=None,
+        invoke_without_command=True,
+        subcommand_metavar="COMMAND [ARG]...",
+    )
+    app.callback()(_begin)
+    for name in VERB_FILES:
+        import_module(f"cronoq_cli.commands.{name}").declare(app)
+    return typer.main.get_command(app)
+
+
+def _begin(
+    typer_context: typer.Context,
+    version: Annotated[bool, option("--version", help="Show the version.")] = False,
+    home: Annotated[
+        str | None, option("--home", help="Keep everything in this directory, as CRONOQ_HOME does.", metavar="DIR")
+    ] = None,
+    color: Annotated[str | None, option("--color", help="Colours: auto, always or never.", metavar="WHEN")] = None,
+    help: Annotated[bool, option("--help", "-h", help="Show this help.")] = False,  # noqa: A002
+) -> None:
+    context: Context = typer_context.obj
+    if version:
+        context.out.write(f"cronoq {__version__}\n")
+        raise typer.Exit(0)
+    if home is not None:
+        context.home = _home(home, context)
+    if color is not None:
+        if color not in COLOURS:
+            raise UsageError(f"--color: {color!r} is not known here", hint=hint_for(color, COLOURS))
+        context.extras["color"] = color
+    if typer_context.invoked_subcommand is None:
+        show_help(typer_context, everyday=True)
+
+
+def _home(text: str, context: Context) -> str:
+    if not text:
+        raise UsageError("--home: the path is empty", hint="name a directory")
+    return os.path.join(context.cwd, text)
+
+
+def find_home(argv: Sequence[str], cwd: str) -> str | None:
+    """The directory that `--home` names in front of the verb: a side must know it before it can ask anybody."""
+    words = iter(argv)
+    for word in words:
+        if word == "--home":
+            value = next(words, "")
+            return os.path.join(cwd, value) if value else None
+        if word.startswith("--home="):
+            return os.path.join(cwd, word.removeprefix("--home="))
+        if word == "--color":
+            next(words, None)
+        elif not word.startswith("-"):
+            return None
+    return None
+
+
+def run_line(argv: Sequence[str], context: Context) -> int:
+    """Execute one command line and return its exit status; all it says goes to the context's streams.
+
+    Raises NeedsClient on the daemon's side for what only the client can do.
+    """
+    command = build_command()
+    try:
+        with command.make_context("cronoq", list(argv), obj=context) as typer_context:
+            status = command.invoke(typer_context)
+        return int(status or context.exit)
+    except typer.Exit as end:
+        return int(end.exit_code)
+    except _USAGE_ERROR as error:
+        return _refuse(context, _translate(error), argv)
+    except CronoqError as error:
+        return _refuse(context, error, argv)
+    except (KeyboardInterrupt, typer.Abort):
+        return ExitStatus.INTERRUPTED
+
+
+def _refuse(context: Context, error: CronoqError, argv: Sequence[str]) -> int:
+    """Print an error: a line for people, and with `--json` its document for programs."""
+    status = exit_of_error(error, one_task=context.one_task)
+    print_error(context, error)
+    if context.json or _asks_for_json(argv):
+        doc = {"code": error.code, "message": error.message, "hint": error.hint, "exit": status}
+        print_json(context, {"error": doc})
+    return status
+
+
+def _asks_for_json(argv: Sequence[str]) -> bool:
+    """Whether a line that could not be parsed asked for a document, as far as one can tell."""
+    words = list(argv)
+    return "--json" in (words[: words.index("--")] if "--" in words else words)
+
+
+def _translate(error: Any) -> UsageError:
+    """The parser's error in our words: what was wrong, where, and what would be right."""
+    path = error.ctx.command_path if error.ctx is not None else "cronoq"
+    if hasattr(error, "possibilities"):
+        near = next(iter(error.possibilities or ()), None) or _nearest_option(error)
+        hint = f"did you mean {near}?" if near else f"see {path} --help"
+        return UsageError(f"{path}: there is no option {error.option_name}", hint=hint)
+    message = str(error.format_message()).rstrip(".")
+    return UsageError(f"{path}: {message[:1].lower()}{message[1:]}", hint=f"see {path} --help")
+
+
+def _nearest_option(error: Any) -> str | None:
+    from cronoq_cli.model.words import suggest
+
+    known = [name for param in error.ctx.command.params for name in getattr(param, "opts", ())]
+    return suggest(error.option_name, [name for name in known if name.startswith("--")])

@@ -1,0 +1,212 @@
+"""How a verb is declared: a plain function whose parameters, and groups of parameters, become a Typer command.
+
+Also the quick parse that a cached command makes of its words, and the drawing of help. Which verbs there are
+stands in `app`, what they do in a file each.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, get_type_hints
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from cronoq_cli.commands.context import Context, NeedsClient
+from cronoq_cli.errors import UsageError
+from cronoq_cli.model.words import hint_for
+
+MORE = "More options"
+"""The panel of options that only `--help-all` shows."""
+PLAIN_WIDTH = 100
+
+_SHOWN = "cronoq.help"
+_OWN = ("help", "help_all")
+
+
+def option(*names: str, help: str, metavar: str | None = None, more: bool = False) -> Any:  # noqa: A002
+    """An option for `Annotated`; `more` hides it from the everyday help."""
+    return typer.Option(*names, help=help, metavar=metavar, show_default=False, rich_help_panel=MORE if more else None)
+
+
+def argument(metavar: str, *, help: str) -> Any:  # noqa: A002
+    """A positional word for `Annotated`."""
+    return typer.Argument(metavar=metavar, help=help, show_default=False)
+
+
+class Verb(TyperCommand):
+    """A command that takes its words as they are: values are parsed by the verb, which says what is wrong where."""
+
+    _parser: Any = None
+    _values: tuple[tuple[str, Any, bool], ...] = ()
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Fill `ctx.params` from the words. The parser is kept: making it costs more than everything else."""
+        parser = self._parser or self._build_parser(ctx)
+        parser.ctx = ctx
+        given, rest, _ = parser.parse_args(args)
+        if given.get("help") or given.get("help_all"):
+            show_help(ctx, everyday=not given.get("help_all"))
+        for name, default, required in self._values:
+            value = given.get(name)
+            if value is None and required:
+                raise UsageError(f"{ctx.command_path}: {name.upper()} is missing", hint=_see_help(ctx))
+            ctx.params[name] = default if value is None else value
+        if rest:
+            raise UsageError(f"{ctx.command_path}: unexpected {rest[0]!r}", hint=_see_help(ctx))
+        ctx.args = []
+        return []
+
+    def _build_parser(self, ctx: Any) -> Any:
+        parser = self.make_parser(ctx)
+        # Single-letter options are found at once too, without a search for the nearest long name first.
+        parser._long_opt.update(parser._short_opt)
+        self._values = tuple(
+            (param.name, param.default, bool(param.required)) for param in self.params if param.name not in _OWN
+        )
+        self._parser = parser
+        return parser
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All parameters, or the everyday ones while the everyday help is drawn."""
+        return _shown(ctx, super().get_params(ctx))
+
+
+class Verbs(TyperGroup):
+    """A group of verbs, which suggests the nearest one for a mistyped word."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the group's own options; what follows belongs to the verb."""
+        rest = super().parse_args(ctx, args)
+        if ctx.params.get("help"):
+            show_help(ctx, everyday=True)
+        return rest
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """The verb named by the first word. Raises UsageError with the nearest one."""
+        command = self.commands.get(args[0])
+        if command is None:
+            known = sorted(self.commands)
+            raise UsageError(f"{ctx.command_path}: there is no command {args[0]!r}", hint=hint_for(args[0], known))
+        return args[0], command, args[1:]
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All parameters of the group itself."""
+        return _shown(ctx, super().get_params(ctx))
+
+
+def _shown(ctx: Any, params: list[Any]) -> list[Any]:
+    if ctx.meta.get(_SHOWN) != "everyday":
+        return params
+    return [param for param in params if getattr(param, "rich_help_panel", None) != MORE]
+
+
+def _see_help(ctx: Any) -> str:
+    return f"see {ctx.command_path} --help"
+
+
+def show_help(ctx: Any, *, everyday: bool) -> NoReturn:
+    """Write the help of a command to the caller and end the line; on a terminal it is drawn, by the client."""
+    context: Context = ctx.obj
+    if context.stdout_tty and context.in_daemon:
+        raise NeedsClient
+    ctx.meta[_SHOWN] = "everyday" if everyday else "all"
+    if context.stdout_tty and context.extras.get("color") != "never":
+        _draw_help(ctx, context)
+    else:
+        ctx.terminal_width = ctx.max_content_width = context.columns or PLAIN_WIDTH
+        context.out.write(ctx.get_help() + "\n")
+    raise typer.Exit(0)
+
+
+def _draw_help(ctx: Any, context: Context) -> None:
+    from typer import rich_utils
+
+    with contextlib.redirect_stdout(context.out):
+        rich_utils.rich_format_help(obj=ctx.command, ctx=ctx, markup_mode="rich")
+
+
+def verb(
+    app: typer.Typer,
+    name: str,
+    *,
+    panel: str | None = None,
+    aliases: Sequence[str] = (),
+    examples: Sequence[str] = (),
+    words_follow: bool = False,
+    hidden: bool = False,
+) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
+    """Declare a function `(context, ...)` as a verb of `app`; its docstring is the help, its result the exit status.
+
+    A parameter whose type is a dataclass of options stands for all of them. `words_follow`: the first word that is
+    no option begins a command, and everything after it belongs to that command. Aliases are not listed.
+    """
+
+    def declare(function: Callable[..., int | None]) -> Callable[..., int | None]:
+        call = _expand(function)
+        epilog = "\n\n".join(("Examples:" if len(examples) > 1 else "Example:", *examples)) if examples else None
+        settings = {"allow_interspersed_args": not words_follow}
+        for position, known_as in enumerate((name, *aliases)):
+            app.command(
+                known_as,
+                cls=Verb,
+                help=inspect.getdoc(function),
+                epilog=epilog,
+                context_settings=settings,
+                add_help_option=False,
+                hidden=hidden or position > 0,
+                rich_help_panel=panel,
+            )(call)
+        return function
+
+    return declare
+
+
+def _expand(function: Callable[..., int | None]) -> Callable[..., int | None]:
+    """The function Typer sees: groups of options are flat, and the context comes from Typer's."""
+    hints = get_type_hints(function, include_extras=True)
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    groups: dict[str, tuple[type, tuple[str, ...]]] = {}
+    flat: list[inspect.Parameter] = []
+    for parameter in parameters:
+        kind = hints[parameter.name]
+        if dataclasses.is_dataclass(kind) and isinstance(kind, type):
+            fields = _parameters_of(kind)
+            groups[parameter.name] = (kind, tuple(field.name for field in fields))
+            flat += fields
+        else:
+            flat.append(_keyword(parameter.name, kind, parameter.default))
+    flat += _help_parameters()
+
+    def call(typer_context: typer.Context, **values: Any) -> int | None:
+        for name, (kind, names) in groups.items():
+            values[name] = kind(**{field: values.pop(field) for field in names})
+        for name in _OWN:
+            values.pop(name, None)
+        return function(typer_context.obj, **values)
+
+    first = _keyword("typer_context", typer.Context, inspect.Parameter.empty)
+    call.__signature__ = inspect.Signature([first, *flat])  # type: ignore[attr-defined]
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in (first, *flat)}
+    call.__name__ = function.__name__
+    return call
+
+
+def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+
+
+def _parameters_of(kind: type) -> list[inspect.Parameter]:
+    hints = get_type_hints(kind, include_extras=True)
+    return [_keyword(field.name, hints[field.name], field.default) for field in dataclasses.fields(kind)]
+
+
+def _help_parameters() -> list[inspect.Parameter]:
+    from typing import Annotated
+
+    everyday = Annotated[bool, option("--help", "-h", help="Show the everyday options.")]
+    everything = Annotated[bool, option("--help-all", help="Show all options.")]
+    return [_keyword("help", everyday, False), _keyword("help_all", everything, False)]

@@ -1,0 +1,147 @@
+"""Following one task to its end in the client: its output as it comes, over all attempts, and its final document.
+
+The daemon tells by a stream what happens to the task; its log files are read here, and looked at again in short
+waits only while it runs. Reading itself lives in logs/tail.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Mapping
+from typing import IO, Any
+
+from cronoq_cli.commands.answers import tasks_of
+from cronoq_cli.commands.context import Context
+from cronoq_cli.commands.outcome import is_final
+from cronoq_cli.errors import CronoqError, NoDaemonError, NotFoundError
+from cronoq_cli.logs.tail import Sink, Tail
+from cronoq_cli.wire.requests import Selector, ShowTasks, Watch
+
+LOOK_EVERY_S = 0.1
+"""How often the log of a running task is looked at."""
+
+
+class Output:
+    """One of the caller's streams as a sink of raw bytes; a broken pipe makes it silent."""
+
+    def __init__(self, stream: IO[str], *, terminal: bool) -> None:
+        self._stream = stream
+        self._terminal = terminal
+        self._last = b"\n"
+        self.broken = False
+
+    def __call__(self, piece: bytes) -> None:
+        """Pass the bytes on at once, as they are."""
+        if self.broken or not piece:
+            return
+        self._last = piece[-1:]
+        try:
+            write_raw(self._stream, piece)
+        except BrokenPipeError:
+            self.broken = True
+
+    def end(self) -> None:
+        """On a terminal the prompt that follows begins on a line of its own."""
+        if self._terminal and self._last != b"\n":
+            self(b"\n")
+
+
+def write_raw(stream: IO[str], piece: bytes) -> None:
+    """Write bytes to a text stream without any change, where it has bytes below it."""
+    raw = getattr(stream, "buffer", None)
+    if raw is None:
+        stream.write(piece.decode("utf-8", "surrogateescape"))
+    else:
+        stream.flush()
+        raw.write(piece)
+    stream.flush()
+
+
+def silent(piece: bytes) -> None:
+    """A sink for output that is not to be shown."""
+
+
+class Follower:
+    """One task on its way to the end. `only`: show one stream of a split log. `lines`: begin with the last lines."""
+
+    def __init__(
+        self, context: Context, task_id: int, *, out: Sink, err: Sink, first_attempt: int = 0, lines: int | None = None
+    ) -> None:
+        self.context = context
+        self.task_id = task_id
+        self.inbox: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
+        self._sinks = (out, err)
+        self._first_attempt = first_attempt
+        self._lines = lines
+        self._tails: dict[str, Tail] = {}
+        self.task: Mapping[str, Any] = {}
+
+    def run(self, on_other: Callable[[str, Any], Mapping[str, Any] | None] | None = None) -> Mapping[str, Any]:
+        """The document of the ended task, all its output passed on.
+
+        What else comes into the inbox is given to `on_other`; a document it returns ends the following.
+        """
+        threading.Thread(target=self._listen, daemon=True, name="watch").start()
+        while True:
+            kind, value = self._next()
+            if kind == "event":
+                self._refresh()
+            elif kind == "error":
+                raise value
+            elif kind != "look" and on_other is not None:
+                ended = on_other(kind, value)
+                if ended is not None:
+                    return ended
+            self.pump()
+            if self.task and is_final(self.task):
+                return self.task
+
+    def pump(self) -> None:
+        """Pass on the output that has come since the last time, attempt after attempt."""
+        for tail in list(self._tails.values()):
+            tail.pump()
+
+    def _next(self) -> tuple[str, Any]:
+        """The next message, or a look at the logs while the task runs; several events at once are one."""
+        running = bool(self.task) and self.task["status"] == "running"
+        try:
+            message = self.inbox.get(timeout=LOOK_EVERY_S if running else None)
+        except queue.Empty:
+            return "look", None
+        return message
+
+    def _listen(self) -> None:
+        watch = Watch(select=Selector(refs=[str(self.task_id)]))
+        try:
+            for message in self.context.need_streams().watch(watch):
+                self.inbox.put(("event", message))
+            self.inbox.put(("error", NoDaemonError("the daemon ended the stream of events")))
+        except CronoqError as error:
+            self.inbox.put(("error", error))
+
+    def _refresh(self) -> None:
+        request = ShowTasks(select=Selector(refs=[str(self.task_id)]))
+        found = tasks_of(self.context.gateway.ask(request).doc)
+        if not found:
+            raise NotFoundError(f"task {self.task_id} is gone", hint="it was removed while it was followed")
+        self.task = found[0]
+        out, err = self._sinks
+        for attempt in self.task.get("attempts") or ():
+            if attempt["number"] >= self._first_attempt:
+                self._add(attempt["log"], out)
+                self._add(attempt["stderr_log"], err)
+
+    def _add(self, path: str | None, sink: Sink) -> None:
+        if path is not None and path not in self._tails and sink is not silent:
+            self._tails[path] = Tail(path, sink, lines=self._lines)
+
+
+def follow_one(context: Context, task_id: int) -> Mapping[str, Any]:
+    """Show the output of a task, each stream on its own, until it has ended; its final document."""
+    out = Output(context.out, terminal=context.stdout_tty)
+    err = Output(context.err, terminal=context.stderr_tty)
+    task = Follower(context, task_id, out=out, err=err).run()
+    out.end()
+    err.end()
+    return task

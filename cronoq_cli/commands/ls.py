@@ -1,0 +1,73 @@
+"""`cronoq ls`: the tasks that run, wait and have ended. How they are drawn lives in render/tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from cronoq_cli.commands.answers import Json, ask
+from cronoq_cli.commands.context import Context
+from cronoq_cli.commands.declare import option, verb
+from cronoq_cli.commands.render.json import print_json
+from cronoq_cli.commands.render.tables import print_tasks
+from cronoq_cli.commands.selectors import Selection, find_selector
+from cronoq_cli.commands.spec_options import parse_count
+from cronoq_cli.errors import UsageError
+from cronoq_cli.model.ids import HIGHEST_ID
+from cronoq_cli.wire.requests import ListTasks
+
+EXAMPLES = ("cronoq ls", "cronoq ls --status failed,dead_lettered --limit all", "cronoq ls --finished --after-id 1000")
+MOST_LISTED = 10_000_000
+USUAL_LIMIT = 50
+
+
+@dataclass(slots=True)
+class ListOptions:
+    """How much is listed."""
+
+    limit: Annotated[
+        str | None, option("--limit", "-l", help="How many of those that wait: a number, or all.", metavar="N|all")
+    ] = None
+    finished: Annotated[bool, option("--finished", help="Only ended tasks, by id.")] = False
+    after_id: Annotated[
+        str | None, option("--after-id", help="With --finished: those after this id.", metavar="ID")
+    ] = None
+
+
+def declare(app: typer.Typer) -> None:
+    """Declare the verb."""
+    verb(app, "ls", aliases=("status", "list"), examples=EXAMPLES, panel="See tasks")(ls)
+
+
+def ls(context: Context, select: Selection, listing: ListOptions, json: Json = False) -> int | None:
+    """List tasks: those that run, the next in order with what they wait for, and the last that ended.
+
+    With tasks or selecting options: all of those. Exit status 3 when nothing matched.
+    """
+    context.json = json
+    selector = find_selector(select)
+    if listing.after_id is not None and not listing.finished:
+        raise UsageError("--after-id without --finished", hint="only ended tasks are paged through")
+    after = None if listing.after_id is None else _number("--after-id", listing.after_id, HIGHEST_ID)
+    request = ListTasks(select=selector, limit=_limit(listing.limit), finished=listing.finished, after_id=after)
+    reply = ask(context, request)
+    if json:
+        print_json(context, reply.doc)
+    else:
+        print_tasks(context, reply.doc)
+    return reply.exit
+
+
+def _limit(text: str | None) -> int | None:
+    if text is None:
+        return USUAL_LIMIT
+    return None if text == "all" else _number("--limit", text, MOST_LISTED)
+
+
+def _number(name: str, text: str, most: int) -> int:
+    try:
+        return parse_count(text, least=0, most=most)
+    except UsageError as error:
+        raise UsageError(f"{name}: {error.message}", hint=error.hint) from error

@@ -1,0 +1,432 @@
+"""What the words say about a task: the options of `submit` and their keys in a batch, to the fields of a TaskSpec.
+
+One setter a field, used for options, for batch lines and for `edit` alike. What several tasks share (environment,
+many tasks at once, reactions) is put together in `submit`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from cronoq_cli.commands.context import Context
+from cronoq_cli.commands.declare import option
+from cronoq_cli.commands.environment import parse_env_file, read_assignments
+from cronoq_cli.commands.reading import is_callers_own, read_text
+from cronoq_cli.commands.selectors import parse_refs
+from cronoq_cli.errors import UsageError
+from cronoq_cli.model.duration import parse_duration, parse_positive_duration
+from cronoq_cli.model.moment import parse_moment
+from cronoq_cli.model.task import Backoff, Condition, Dependency, OnLost, Priority
+from cronoq_cli.model.words import hint_for, parse_exit_codes, parse_key, parse_signal, parse_tag
+
+PRIORITIES = {priority.word: int(priority) for priority in reversed(Priority)}
+BACKOFF_HINT = "write it like exponential:10s..10m, fixed:30s, linear:10s..5m or polynomial"
+MOST_RETRIES = 1_000_000
+MOST_SLOTS = 1_000_000
+PLACEHOLDERS = ("id", "attempt", "name")
+
+_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+
+Words = list[str] | None
+Word = str | None
+
+
+@dataclass(slots=True)
+class SpecOptions:
+    """The options that describe a task, each under its long name; None and False are: not given."""
+
+    name: Annotated[Word, option("--name", "-n", help="Name; the command's first word.", metavar="NAME")] = None
+    pool: Annotated[Word, option("--pool", "-p", help="Pool it runs in; default.", metavar="POOL")] = None
+    priority: Annotated[
+        Word,
+        option("--priority", "-P", help="critical, high, normal or low; normal.", metavar="LEVEL"),
+    ] = None
+    key: Annotated[
+        Word, option("--key", "-k", help="Its own name among live tasks, to refer to it.", metavar="KEY")
+    ] = None
+    after: Annotated[
+        Words,
+        option("--after", help="Start when these succeeded: ids, runs, keys, last.", metavar="REF[,REF]"),
+    ] = None
+    after_any: Annotated[
+        Words, option("--after-any", help="Start when these have ended in any way.", metavar="REF[,REF]")
+    ] = None
+    after_fail: Annotated[Words, option("--after-fail", help="Start when these have failed.", metavar="REF[,REF]")] = (
+        None
+    )
+    in_: Annotated[Word, option("--in", help="Start no sooner than this from now.", metavar="DUR")] = None
+    at: Annotated[Word, option("--at", help="Start no sooner than this: 18:30, 'tomorrow 03:00'.", metavar="TIME")] = (
+        None
+    )
+    timeout: Annotated[Word, option("--timeout", help="Stop an attempt that runs longer than this.", metavar="DUR")] = (
+        None
+    )
+    retries: Annotated[Word, option("--retries", help="Try again this many times after a failure.", metavar="N")] = None
+    tag: Annotated[Words, option("--tag", "-t", help="A tag; repeatable.", metavar="K=V")] = None
+    env: Annotated[
+        Words, option("--env", "-E", help="Set a variable, or take it over; repeatable.", metavar="K[=V]")
+    ] = None
+    cwd: Annotated[Word, option("--cwd", "-C", help="Directory to run in; this one.", metavar="DIR")] = None
+    stdin: Annotated[
+        Word,
+        option("--stdin", help="Its input: a file opened at each attempt, or - to keep stdin.", metavar="FILE|-"),
+    ] = None
+    stdout: Annotated[
+        Word,
+        option("--stdout", "-o", help="Append stdout to a file; {id} {attempt} {name}.", metavar="FILE"),
+    ] = None
+    stderr: Annotated[
+        Word, option("--stderr", "-e", help="Append stderr to a file, and split the log.", metavar="FILE")
+    ] = None
+    hold: Annotated[bool, option("--hold", help="Hold it until it is released.")] = False
+    once: Annotated[bool, option("--once", help="The key must not be among remembered tasks either.", more=True)] = (
+        False
+    )
+    unique: Annotated[
+        Word,
+        option("--unique", help="One with the same command, directory and pool within DUR.", metavar="DUR", more=True),
+    ] = None
+    if_exists: Annotated[
+        Word,
+        option(
+            "--if-exists",
+            help="When it exists: return its id, refuse, or replace it.",
+            metavar="return|refuse|replace",
+            more=True,
+        ),
+    ] = None
+    kind: Annotated[
+        Word,
+        option("--kind", help="Run times are learned by kind; the program's name.", metavar="KIND", more=True),
+    ] = None
+    await_deps: Annotated[
+        Word,
+        option("--await-deps", help="Wait this long for a key that does not exist yet.", metavar="DUR", more=True),
+    ] = None
+    kill_at: Annotated[
+        Word, option("--kill-at", help="Stop it at this time, also when it waits.", metavar="TIME", more=True)
+    ] = None
+    heartbeat: Annotated[
+        Word,
+        option("--heartbeat", help="Stop it when it says nothing for so long.", metavar="DUR", more=True),
+    ] = None
+    stop_signal: Annotated[
+        Word, option("--stop-signal", help="How it is asked to stop; TERM.", metavar="SIG", more=True)
+    ] = None
+    grace: Annotated[Word, option("--grace", help="Time between that and KILL; 10s.", metavar="DUR", more=True)] = None
+    backoff: Annotated[
+        Word,
+        option(
+            "--backoff",
+            help="Delay before a retry: exponential:10s..10m, fixed:D, linear:D..D, polynomial.",
+            metavar="KIND",
+            more=True,
+        ),
+    ] = None
+    retry_on: Annotated[
+        Words, option("--retry-on", help="Retry only these exit codes: 1,5-9.", metavar="CODES", more=True)
+    ] = None
+    no_retry_on: Annotated[
+        Words, option("--no-retry-on", help="Never retry these exit codes.", metavar="CODES", more=True)
+    ] = None
+    success_codes: Annotated[
+        Words, option("--success-codes", help="These exit codes are a success too.", metavar="CODES", more=True)
+    ] = None
+    on_lost: Annotated[
+        Word,
+        option(
+            "--on-lost",
+            help="When machine or runner dies: count the attempt, requeue, or hold.",
+            metavar="count|requeue|hold",
+            more=True,
+        ),
+    ] = None
+    slots: Annotated[Word, option("--slots", help="Slots of the pool it takes; 1.", metavar="N", more=True)] = None
+    env_file: Annotated[
+        Words, option("--env-file", help="Set the variables of a file; repeatable.", metavar="FILE", more=True)
+    ] = None
+    clean_env: Annotated[
+        bool,
+        option("--clean-env", help="Take over only HOME, LOGNAME, PATH, SHELL and USER of the environment.", more=True),
+    ] = False
+    umask: Annotated[
+        Word, option("--umask", help="File mode mask, octal; the caller's.", metavar="MASK", more=True)
+    ] = None
+    nice: Annotated[Word, option("--nice", help="Niceness, 0 to 19; the daemon's.", metavar="N", more=True)] = None
+    split: Annotated[bool, option("--split", help="Keep stdout and stderr apart.", more=True)] = False
+    shell: Annotated[
+        Word, option("--shell", help="Shell of a shell line; the pool's, /bin/sh.", metavar="PATH", more=True)
+    ] = None
+    keep: Annotated[
+        Word, option("--keep", help="How long it is remembered after its end.", metavar="DUR", more=True)
+    ] = None
+    on_success: Annotated[Words, option("--on-success", help="Then run this shell line.", metavar="CMD", more=True)] = (
+        None
+    )
+    on_failure: Annotated[Words, option("--on-failure", help="Run this when it failed.", metavar="CMD", more=True)] = (
+        None
+    )
+    on_end: Annotated[Words, option("--on-end", help="Run this when it ended, however.", metavar="CMD", more=True)] = (
+        None
+    )
+
+
+Setter = Callable[[Any, Any, Context], None]
+"""Sets what one option says on a TaskSpec or TaskChanges. Raises UsageError without naming the option."""
+
+
+def given_options(options: SpecOptions) -> dict[str, Any]:
+    """What was given, by the name of its field."""
+    return {name: value for name in SETTERS if (value := getattr(options, name)) is not None and value is not False}
+
+
+def option_of(name: str) -> str:
+    """The long option of a field: `in_` is `--in`, `if_exists` is `--if-exists`."""
+    return "--" + name.rstrip("_").replace("_", "-")
+
+
+def apply_options(
+    target: Any, given: Mapping[str, Any], context: Context, style: Callable[[str], str] = option_of
+) -> None:
+    """Set the fields that `given` speaks of. Raises UsageError naming the option, as `style` writes it."""
+    for name, value in given.items():
+        try:
+            SETTERS[name](target, value, context)
+        except UsageError as error:
+            raise UsageError(f"{style(name)}: {error.message}", hint=error.hint) from error
+    check_together(given)
+
+
+def check_together(given: Mapping[str, Any]) -> None:
+    """Refuse options that contradict each other, or that mean nothing alone."""
+    if "in_" in given and "at" in given:
+        raise UsageError("--in and --at together", hint="use one of them")
+    if "once" in given and "key" not in given:
+        raise UsageError("--once without --key", hint="give the task a key")
+    if "if_exists" in given and "key" not in given and "unique" not in given:
+        raise UsageError("--if-exists without --key or --unique", hint="say what must not exist twice")
+
+
+def absolute(path: str, context: Context) -> str:
+    """The path seen from the caller's directory; `..` and links are left to the kernel."""
+    if not path:
+        raise UsageError("the path is empty", hint="name a file or directory")
+    if "\0" in path:
+        raise UsageError("a path cannot contain a NUL character", hint="name a file or directory")
+    return path if path.startswith("/") else os.path.join(context.cwd, path)
+
+
+def parse_backoff(text: str) -> Backoff:
+    """A backoff such as `exponential:10s..10m`; what is left out is 10 s and 10 min."""
+    kind, _, lengths = text.strip().partition(":")
+    if kind not in ("exponential", "fixed", "linear", "polynomial"):
+        raise UsageError(f"{text!r} is not a backoff", hint=BACKOFF_HINT)
+    plain = Backoff(kind=kind)
+    if not lengths:
+        return plain
+    first_text, dots, most_text = lengths.partition("..")
+    if kind == "polynomial" or (kind == "fixed" and dots):
+        raise UsageError(f"{text!r}: {kind} takes no such lengths", hint=BACKOFF_HINT)
+    first = parse_duration(first_text)
+    most = parse_duration(most_text) if dots else max(first, plain.most_s)
+    if most < first:
+        raise UsageError(f"{text!r} ends below its beginning", hint=BACKOFF_HINT)
+    return Backoff(kind=kind, first_s=first, most_s=most)
+
+
+def parse_count(text: str, *, least: int, most: int) -> int:
+    """A whole number within bounds."""
+    word = text.strip()
+    number = int(word) if word.isascii() and word.isdigit() and len(word) < 19 else None
+    if number is None or not least <= number <= most:
+        raise UsageError(f"{text!r} is not a number from {least} to {most}")
+    return number
+
+
+def find_shell(text: str, context: Context) -> str:
+    """The absolute path of a shell, looked up in the caller's PATH. Raises UsageError when none can be executed."""
+    directories = [""] if "/" in text else context.env.get("PATH", os.defpath).split(":")
+    for directory in directories:
+        path = os.path.join(context.cwd, directory, text)
+        if text and os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    where = "" if "/" in text else " in PATH"
+    raise UsageError(f"there is no shell {text!r}{where}", hint="name an executable file, such as /bin/bash")
+
+
+def parse_priority(text: str) -> int:
+    """The number of a priority class by its word."""
+    level = PRIORITIES.get(text.strip().lower())
+    if level is None:
+        raise UsageError(f"{text!r} is not a priority", hint=hint_for(text, PRIORITIES))
+    return level
+
+
+def _text(field: str) -> Setter:
+    def put(target: Any, text: str, context: Context) -> None:
+        if not text or "\0" in text:
+            raise UsageError("it is empty" if not text else "it contains a NUL character")
+        setattr(target, field, text)
+
+    return put
+
+
+def _flag(field: str) -> Setter:
+    def put(target: Any, value: bool, context: Context) -> None:
+        setattr(target, field, value)
+
+    return put
+
+
+def _parsed(field: str, parse: Callable[[str], Any]) -> Setter:
+    def put(target: Any, text: str, context: Context) -> None:
+        setattr(target, field, parse(text))
+
+    return put
+
+
+def _count(field: str, least: int, most: int) -> Setter:
+    return _parsed(field, lambda text: parse_count(text, least=least, most=most))
+
+
+def _word(field: str, known: tuple[str, ...]) -> Setter:
+    def parse(text: str) -> str:
+        if text not in known:
+            raise UsageError(f"{text!r} is not known here", hint=hint_for(text, known))
+        return text
+
+    return _parsed(field, parse)
+
+
+def _codes(field: str) -> Setter:
+    def put(target: Any, words: list[str], context: Context) -> None:
+        setattr(target, field, list(parse_exit_codes(",".join(words))))
+
+    return put
+
+
+def _edges(condition: Condition) -> Setter:
+    def put(target: Any, words: list[str], context: Context) -> None:
+        edges = [Dependency(ref=ref, condition=condition) for ref in parse_refs(words)]
+        target.after = [*(target.after or ()), *edges]
+
+    return put
+
+
+def _put_tags(target: Any, words: list[str], context: Context) -> None:
+    target.tags = {**(target.tags or {}), **dict(parse_tag(word) for word in words)}
+
+
+def _put_env(target: Any, words: list[str], context: Context) -> None:
+    target.env_changes = {**(target.env_changes or {}), **read_assignments(words, context.env)}
+
+
+def _put_env_file(target: Any, words: list[str], context: Context) -> None:
+    """Files first: what `-E` says wins."""
+    changes: dict[str, str | None] = {}
+    for word in words:
+        changes |= parse_env_file(read_text(context, word), word, context.env)
+    target.env_changes = {**changes, **(target.env_changes or {})}
+
+
+def _put_in(target: Any, text: str, context: Context) -> None:
+    target.not_before = context.now() + parse_duration(text.strip().removeprefix("+"))
+
+
+def _moment(field: str) -> Setter:
+    def put(target: Any, text: str, context: Context) -> None:
+        setattr(target, field, parse_moment(text, now=context.now(), zone=context.zone()))
+
+    return put
+
+
+def _put_cwd(target: Any, text: str, context: Context) -> None:
+    target.cwd = absolute(text, context)
+
+
+def _put_umask(target: Any, text: str, context: Context) -> None:
+    if not re.fullmatch(r"(0o)?[0-7]{1,4}", text) or int(text, 8) > 0o777:
+        raise UsageError(f"{text!r} is not a mask", hint="write it in octal, like 022 or 077")
+    target.umask = int(text, 8)
+
+
+def _put_shell(target: Any, text: str, context: Context) -> None:
+    target.shell = find_shell(text, context)
+
+
+def _put_stdin(target: Any, text: str, context: Context) -> None:
+    """A file is opened at each attempt; what only the caller has is kept with the task (see `submit`)."""
+    if is_callers_own(text):
+        target.stdin_kept = True
+    else:
+        target.stdin = absolute(text, context)
+
+
+def _output(field: str) -> Setter:
+    def put(target: Any, text: str, context: Context) -> None:
+        for word in _PLACEHOLDER.findall(text):
+            if word not in PLACEHOLDERS:
+                raise UsageError(f"unknown placeholder {{{word}}}", hint=hint_for(word, PLACEHOLDERS))
+        setattr(target, field, absolute(text, context))
+        if field == "stderr":
+            target.split = True
+
+    return put
+
+
+def _check_reaction(target: Any, words: list[str], context: Context) -> None:
+    """Reactions become tasks of their own, in `submit`; here only what the words show is checked."""
+    if not all(word.strip() for word in words):
+        raise UsageError("the command is empty", hint="give it a shell line")
+
+
+SETTERS: dict[str, Setter] = {
+    "name": _text("name"),
+    "pool": _text("pool"),
+    "priority": _parsed("priority", parse_priority),
+    "key": _parsed("key", parse_key),
+    "once": _flag("once"),
+    "unique": _parsed("unique_s", parse_positive_duration),
+    "if_exists": _word("if_exists", ("return", "refuse", "replace")),
+    "kind": _text("kind"),
+    "after": _edges(Condition.SUCCESS),
+    "after_any": _edges(Condition.ANY),
+    "after_fail": _edges(Condition.FAIL),
+    "await_deps": _parsed("await_deps_s", parse_duration),
+    "in_": _put_in,
+    "at": _moment("not_before"),
+    "timeout": _parsed("timeout_s", parse_positive_duration),
+    "kill_at": _moment("kill_at"),
+    "heartbeat": _parsed("heartbeat_s", parse_positive_duration),
+    "stop_signal": _parsed("stop_signal", parse_signal),
+    "grace": _parsed("grace_s", parse_duration),
+    "retries": _count("retries", 0, MOST_RETRIES),
+    "backoff": _parsed("backoff", parse_backoff),
+    "retry_on": _codes("retry_on"),
+    "no_retry_on": _codes("no_retry_on"),
+    "success_codes": _codes("success_codes"),
+    "on_lost": _word("on_lost", tuple(word.value for word in OnLost)),
+    "slots": _count("slots", 1, MOST_SLOTS),
+    "tag": _put_tags,
+    "env": _put_env,
+    "env_file": _put_env_file,
+    "clean_env": lambda target, value, context: None,
+    "cwd": _put_cwd,
+    "umask": _put_umask,
+    "nice": _count("nice", 0, 19),
+    "stdin": _put_stdin,
+    "split": _flag("split"),
+    "stdout": _output("stdout"),
+    "stderr": _output("stderr"),
+    "shell": _put_shell,
+    "keep": _parsed("keep_s", parse_duration),
+    "hold": _flag("hold"),
+    "on_success": _check_reaction,
+    "on_failure": _check_reaction,
+    "on_end": _check_reaction,
+}
+"""For each field of SpecOptions what it sets."""

@@ -1,0 +1,152 @@
+"""`cronoq submit`: queue tasks and print their ids. How words become a request stands in `submission`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from cronoq_cli.commands.answers import ask, tasks_of
+from cronoq_cli.commands.context import Context
+from cronoq_cli.commands.declare import argument, option, verb
+from cronoq_cli.commands.following import follow_one
+from cronoq_cli.commands.outcome import decide_exit, decide_exit_of_all, describe_end, is_final
+from cronoq_cli.commands.render.json import print_json
+from cronoq_cli.commands.render.notes import print_notes
+from cronoq_cli.commands.result import write_result
+from cronoq_cli.commands.spec_options import SpecOptions
+from cronoq_cli.commands.submission import CommandOptions, ManyOptions, build_submission
+from cronoq_cli.errors import UsageError
+from cronoq_cli.model.ids import format_ids
+from cronoq_cli.wire.requests import Reply, Selector, Submit, WaitTasks
+
+EXAMPLES = (
+    "cronoq submit -- make -j4 test",
+    "cronoq submit 'sort big.txt | uniq > u.txt'",
+    "cronoq submit --after last --retries 3 --timeout 1h -- ./upload",
+    "ls *.wav | cronoq submit --each - -- flac {}",
+)
+WORDS = "[COMMAND] [ARG]..."
+
+
+@dataclass(slots=True)
+class AnswerOptions:
+    """What is answered, and when."""
+
+    wait: Annotated[bool, option("--wait", "-w", help="Wait for the end; exit as the task did.")] = False
+    follow: Annotated[bool, option("--follow", "-f", help="Show its output until the end; exit as it did.")] = False
+    quiet: Annotated[bool, option("--quiet", "-q", help="Print nothing but errors.")] = False
+    json: Annotated[bool, option("--json", help="Answer with one JSON document.")] = False
+    dry_run: Annotated[bool, option("--dry-run", help="Check all of it, queue nothing, say what would be.")] = False
+    result: Annotated[
+        str | None,
+        option(
+            "--result",
+            help="With --wait or --follow: write the ended task to a file, as JSON.",
+            metavar="FILE",
+            more=True,
+        ),
+    ] = None
+
+    def check(self) -> None:
+        """Refuse what contradicts itself."""
+        if self.dry_run and (self.wait or self.follow):
+            raise UsageError("--dry-run with --wait or --follow", hint="nothing is queued, so nothing ends")
+        if self.json and self.follow:
+            raise UsageError("--json with --follow", hint="use --wait: its answer is the ended task")
+        if self.result is not None and not (self.wait or self.follow):
+            raise UsageError("--result without --wait or --follow", hint="only an ended task has a result")
+
+
+def declare(app: typer.Typer) -> None:
+    """Declare the verb."""
+    verb(app, "submit", aliases=("add",), examples=EXAMPLES, words_follow=True, panel="Submit tasks")(submit)
+
+
+def submit(
+    context: Context,
+    spec: SpecOptions,
+    command: CommandOptions,
+    many: ManyOptions,
+    answer: AnswerOptions,
+    words: Annotated[list[str] | None, argument(WORDS, help="What to execute.")] = None,
+) -> int | None:
+    """Queue a command and print the task's id.
+
+    Options of cronoq come before the command; everything after its first word belongs to the command. Several words
+    are executed exactly as given, without a shell; a single word is a shell line.
+    """
+    context.json = answer.json
+    answer.check()
+    if answer.wait or answer.follow:
+        context.need_streams()
+        context.one_task = many.source() is None
+        if answer.follow and not context.one_task:
+            raise UsageError("--follow with many tasks", hint="use --wait, or cronoq logs -f ID for one of them")
+    request = build_submission(context, spec, command, many, words or [])
+    request.dry_run = answer.dry_run
+    reply = ask(context, request)
+    if answer.wait or answer.follow:
+        return _until_the_end(context, reply, request, answer)
+    _print_answer(context, reply, request, answer)
+    return reply.exit
+
+
+def submitted_ids(reply: Reply, request: Submit) -> list[int]:
+    """The ids of the members of a submission, without the reactions behind them."""
+    return [task["id"] for task in tasks_of(reply.doc)[: request.members]]
+
+
+def _print_answer(context: Context, reply: Reply, request: Submit, answer: AnswerOptions) -> None:
+    if answer.json:
+        print_json(context, reply.doc)
+    elif answer.dry_run:
+        context.out.write("".join(f"{line}\n" for line in _describe_plan(tasks_of(reply.doc))))
+    elif not answer.quiet:
+        context.out.write(format_ids(submitted_ids(reply, request)) + "\n")
+
+
+def _describe_plan(tasks: Sequence[Mapping[str, Any]]) -> list[str]:
+    from cronoq_cli.commands.render.text import escape_for_terminal
+    from cronoq_cli.commands.render.words import title_of
+
+    return [
+        f"would queue in {task['pool']} as {task['status']}: {escape_for_terminal(title_of(task))}" for task in tasks
+    ]
+
+
+def _until_the_end(context: Context, reply: Reply, request: Submit, answer: AnswerOptions) -> int:
+    ids = submitted_ids(reply, request)
+    if answer.follow:
+        if not answer.quiet:
+            print_notes(context, [f"task {ids[0]}"])
+        tasks = [follow_one(context, ids[0])]
+    else:
+        if not answer.quiet and not answer.json:
+            context.out.write(format_ids(ids) + "\n")
+            context.out.flush()
+        tasks = wait_for(context, ids)
+        if answer.json:
+            print_json(context, {"task": tasks[0]} if context.one_task else {"tasks": tasks})
+    return finish(context, tasks, result=answer.result, quiet=answer.quiet)
+
+
+def wait_for(context: Context, ids: list[int]) -> list[Mapping[str, Any]]:
+    """The documents of the tasks when all of them have ended."""
+    request = WaitTasks(select=Selector(refs=format_ids(ids).split(",")))
+    return tasks_of(context.need_streams().wait(request, None).doc)
+
+
+def finish(
+    context: Context, tasks: Sequence[Mapping[str, Any]], *, result: str | None = None, quiet: bool = False
+) -> int:
+    """Say how badly tasks ended, write the result file, and return the exit status that they mean."""
+    if result is not None:
+        write_result(context, result, tasks)
+    if not quiet:
+        bad = [task for task in tasks if is_final(task) and task["status"] != "succeeded"]
+        notes = [describe_end(task) for task in bad[:10]]
+        print_notes(context, notes if len(bad) <= 10 else [*notes, f"{len(bad) - 10} more did not succeed"])
+    return decide_exit(tasks[0]) if context.one_task else decide_exit_of_all(tasks)

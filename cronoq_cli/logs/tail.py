@@ -1,0 +1,63 @@
+"""A log that may still grow, read piece by piece from where the last reading ended.
+
+Who asks again, and when, is the caller's; nothing here waits.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import BinaryIO
+
+from cronoq_cli.logs.files import BLOCK, cut_notice, find_data, find_tail_offset
+
+Sink = Callable[[bytes], None]
+
+
+class Tail:
+    """One log file. It may not exist yet; `lines` begins that many lines before its end (None: at its beginning)."""
+
+    def __init__(self, path: str, sink: Sink, *, lines: int | None = None) -> None:
+        self.path = path
+        self.sink = sink
+        self._lines = lines
+        self._file: BinaryIO | None = None
+        self._offset = 0
+
+    def pump(self) -> int:
+        """Pass on what is new since the last time; how many bytes that was. Raises OSError when unreadable."""
+        if self._file is None and not self._open():
+            return 0
+        passed = 0
+        while piece := self._read():
+            passed += len(piece)
+            self.sink(piece)
+        return passed
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _open(self) -> bool:
+        try:
+            self._file = open(self.path, "rb", buffering=0)  # noqa: SIM115
+        except FileNotFoundError:
+            return False
+        if self._lines is not None:
+            self._offset = find_tail_offset(self._file, self._lines)
+        return True
+
+    def _read(self) -> bytes:
+        file = self._file
+        if file is None:
+            return b""
+        data_at = find_data(file.fileno(), self._offset)
+        notice = b""
+        if data_at > self._offset:
+            notice = cut_notice(data_at - self._offset)
+            self._offset = data_at
+        piece = os.pread(file.fileno(), BLOCK, self._offset)
+        self._offset += len(piece)
+        return notice + piece
