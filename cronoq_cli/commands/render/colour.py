@@ -26,6 +26,7 @@ STATUS_COLOURS = {
     "ready": "cyan",
     "scheduled": "cyan",
     "blocked": "yellow",
+    "held": "yellow",
     "retrying": "yellow",
     "succeeded": "green",
     "failed": "red",

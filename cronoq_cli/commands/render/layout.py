@@ -18,6 +18,7 @@ from cronoq_cli.commands.render.text import (
 )
 
 GAP = "  "
+_LEAST_LEFT = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +72,7 @@ def _total(fitted: Sequence[_Fitted]) -> int:
 def _fit(fitted: list[_Fitted], columns: int, mark: str) -> list[_Fitted]:
     """Make the table narrow enough: columns that say nothing go, long ones are cut, the last ones go."""
     for item in list(fitted):
-        if (
-            _total(fitted) > columns
-            and item.column.usual is not None
-            and {item.column.usual}.issuperset(item.cells)
-        ):
+        if _total(fitted) > columns and item.column.usual is not None and {item.column.usual}.issuperset(item.cells):
             fitted.remove(item)
     excess = _total(fitted) - columns
     if excess > 0:
@@ -105,10 +102,10 @@ def _shrink(fitted: list[_Fitted], excess: int) -> None:
 
 
 def _narrow_last(fitted: list[_Fitted], columns: int) -> None:
-    """Last resort of a very narrow terminal: the rightmost column takes what is left, or goes."""
+    """Last resort of a narrow terminal: the rightmost column takes what is left, or goes; half a number lies."""
     last = fitted[-1]
     left = columns - _total(fitted[:-1]) - len(GAP)
-    if left >= 1:
+    if left >= _LEAST_LEFT and last.column.least is not None:
         last.width = left
     else:
         fitted.pop()
@@ -130,8 +127,9 @@ def _draw(item: _Fitted, style: Style, *, is_last: bool) -> list[str]:
         cells = [item.title, *item.cells]
     else:
         cells = [pad_left_aligned(cell, width) for cell in (item.title, *item.cells)]
-    if style.colour:
-        colours = item.column.colours or (None,) * len(item.cells)
-        painted = [style.paint(cell, colour) for cell, colour in zip(cells[1:], colours, strict=True)]
-        return [style.paint(cells[0], "bold"), *painted]
-    return cells
+    if not style.colour:
+        return cells
+    title, colours = style.paint(cells[0], "bold"), item.column.colours
+    if colours is None:
+        return [title, *cells[1:]]
+    return [title, *map(style.paint, cells[1:], colours)]

@@ -31,7 +31,7 @@ def _columns(pools: list[Document]) -> list[Column]:
         Column("POOL", [pool["name"] for pool in pools], least=8),
         Column("STATE", states, colours=["yellow" if word == "paused" else "green" for word in states]),
         Column("BUSY", [f"{pool['busy']}/{pool['workers']}" for pool in pools], right=True),
-        Column("READY", [_ready(pool["waiting"]) for pool in pools]),
+        Column("READY", [_ready(pool["waiting"]) for pool in pools], least=6),
         Column("OLDEST", oldest, right=True, usual="-"),
         _counts("BLOCKED", "blocked", pools),
         _counts("SCHED", "scheduled", pools),

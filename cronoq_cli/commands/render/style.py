@@ -11,7 +11,6 @@ from datetime import datetime, tzinfo
 
 from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.render.colour import paint, wants_colour
-from cronoq_cli.commands.render.text import escape_for_terminal
 from cronoq_cli.model.moment import format_local
 
 _SIGNS = {
@@ -19,6 +18,7 @@ _SIGNS = {
     "ready": "•.",
     "scheduled": "◦@",
     "blocked": "‖|",
+    "held": "‖|",
     "retrying": "↻~",
     "succeeded": "✓+",
     "failed": "✗x",
@@ -29,6 +29,9 @@ _SIGNS = {
     "shed": "▾v",
 }
 """For each status a sign, and its stand-in where the caller's locale is not UTF-8."""
+
+_SHORT = {"dead_lettered": "dead"}
+"""What is too long for a terminal; a pipe has the full word."""
 
 _LEAST_COLUMNS = 20
 
@@ -57,7 +60,7 @@ class Style:
         if self.columns is None:
             return status
         sign = _SIGNS.get(status, "??")[0 if self.unicode else 1]
-        return f"{sign} {escape_for_terminal(status)}"
+        return f"{sign} {_SHORT.get(status, status)}"
 
     def local(self, text: str | None) -> str:
         """A moment of a document (RFC 3339) in the caller's zone, or `-`."""

@@ -20,6 +20,8 @@ from cronoq_cli.model.lifecycle import LIVE, WAITING
 _WAITING = frozenset(map(str, WAITING))
 _LIVE = frozenset(map(str, LIVE))
 _PRIORITY_COLOURS = {"critical": "red", "high": "yellow", "low": "dim"}
+_SHORT_PRIORITIES = {"critical": "crit", "normal": "-"}
+"""On a terminal, where width is dear; a pipe has the full words."""
 _SUMMARY_ORDER = ("running", "ready", "retrying", "scheduled", "blocked")
 
 
@@ -50,29 +52,34 @@ def _place_of_more(tasks: Sequence[Document]) -> int:
 
 def task_columns(tasks: Sequence[Document], style: Style) -> list[Column]:
     """The columns of a listing of tasks."""
-    statuses = [task["status"] for task in tasks]
+    statuses = [status_word(task, style) for task in tasks]
     priorities = [task["priority"] for task in tasks]
+    usual, short = ("normal", {}) if style.columns is None else ("-", _SHORT_PRIORITIES)
     notes = [note_of(task, style) for task in tasks]
     return [
         Column("ID", [str(task["id"]) for task in tasks], right=True),
         Column(
             "STATUS",
-            [style.word(status_word(task)) for task in tasks],
+            [style.word(status) for status in statuses],
             colours=[STATUS_COLOURS.get(status) for status in statuses],
         ),
         Column(
-            "PRIO", priorities, usual="normal", colours=[_PRIORITY_COLOURS.get(word) for word in priorities]
+            "PRIO",
+            [short.get(word, word) for word in priorities],
+            usual=usual,
+            colours=[_PRIORITY_COLOURS.get(word) for word in priorities],
         ),
         Column("POOL", [task["pool"] for task in tasks], usual="default", least=8),
         Column("TIME", [time_of(task, style) for task in tasks], right=True),
-        Column("TASK", [title_of(task) for task in tasks], least=18),
-        Column("REASON", notes, usual="-", least=12),
+        Column("TASK", [title_of(task) for task in tasks], least=14),
+        Column("REASON", notes, usual="-", least=10),
     ]
 
 
-def status_word(task: Document) -> str:
-    """The status; a task somebody holds says so."""
-    return "held" if task["held"] and task["status"] == "blocked" else str(task["status"])
+def status_word(task: Document, style: Style) -> str:
+    """The status; on a terminal a held task says so in its place (a program gets the word it can select by)."""
+    held = task["held"] and task["status"] == "blocked" and style.columns is not None
+    return "held" if held else str(task["status"])
 
 
 def time_of(task: Document, style: Style) -> str:
@@ -95,7 +102,8 @@ def note_of(task: Document, style: Style) -> str:
         return join_facts(share, task["message"], again, task["reason"]) or "-"
     if status in _LIVE:
         ended = how_it_ended(task) if status == "retrying" else None
-        return join_facts(_waits_for(task), task["reason"], ended) or "-"
+        held = "held" if task["held"] else None
+        return join_facts(_waits_for(task), held, task["reason"], ended) or "-"
     ended_at = task["finished_at"]
     when = None if ended_at is None else near_now(moment_of(ended_at), style.now)
     return join_facts(how_it_ended(task), task["reason"], task["message"], when) or "-"

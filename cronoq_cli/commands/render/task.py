@@ -9,7 +9,7 @@ from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.render.colour import STATUS_COLOURS
 from cronoq_cli.commands.render.facts import Fact, layout_facts
 from cronoq_cli.commands.render.layout import Column, layout_table
-from cronoq_cli.commands.render.spans import near_now, plural, short_span
+from cronoq_cli.commands.render.spans import near_now, short_span
 from cronoq_cli.commands.render.style import Style, moment_of, style_of
 from cronoq_cli.commands.render.tables import status_word
 from cronoq_cli.commands.render.text import cut_to_width, escape_for_terminal
@@ -43,10 +43,8 @@ def task_lines(task: Document, style: Style) -> list[str]:
 
 
 def _state(task: Document, style: Style) -> Iterator[Fact]:
-    status = task["status"]
-    yield Fact(
-        "status", join_facts(style.word(status_word(task)), how_it_ended(task)), STATUS_COLOURS.get(status)
-    )
+    word = status_word(task, style)
+    yield Fact("status", join_facts(style.word(word), how_it_ended(task)), STATUS_COLOURS.get(word))
     yield Fact("reason", task["reason"])
     yield Fact("message", task["message"])
     yield Fact("progress", None if task["progress"] is None else f"{task['progress']:.0%}")
@@ -57,9 +55,11 @@ def _state(task: Document, style: Style) -> Iterator[Fact]:
 
 
 def _attempt_text(task: Document) -> str:
+    """`2 of 4, retry`: why it was started where that is not simply its submission."""
     if not task["attempt"]:
-        return f"not started yet, at most {plural(task['max_attempts'], 'attempt')}"
-    return f"{task['attempt']} of {task['max_attempts']}, {task['reason_started']}"
+        return "none yet" if task["max_attempts"] == 1 else f"none yet, at most {task['max_attempts']}"
+    why = None if task["reason_started"] == "submitted" else task["reason_started"]
+    return join_facts(f"{task['attempt']} of {task['max_attempts']}", why)
 
 
 def _work(task: Document) -> Iterator[Fact]:
@@ -140,7 +140,7 @@ def attempt_lines(attempts: Sequence[Document], style: Style) -> list[str]:
         Column("NO", [str(attempt["number"]) for attempt in attempts], right=True),
         Column("OUTCOME", outcomes, colours=[_OUTCOME_COLOURS.get(outcome) for outcome in outcomes]),
         Column("END", [how_it_ended(attempt) or "-" for attempt in attempts], usual="-"),
-        Column("STARTED", [style.local(attempt["started_at"]) for attempt in attempts]),
+        Column(f"STARTED ({style.zone_name})", [style.local(attempt["started_at"]) for attempt in attempts]),
         Column("TIME", [short_span(attempt["run_s"]) for attempt in attempts], right=True),
         Column("CPU", [_attempt_cpu(attempt) for attempt in attempts], right=True, usual="-"),
         Column("MEMORY", [_attempt_memory(attempt) for attempt in attempts], right=True, usual="-"),

@@ -12,6 +12,7 @@ _NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Cn", "Zl", "Zp"})
 """Categories that a terminal obeys, reorders text by, or cannot draw: controls, format characters
 (among them all bidirectional ones), surrogates, what is unassigned, line and paragraph separators."""
+_KNOWN_WIDTHS = 4096
 _EMOJI_SIGN = "\ufe0f"
 
 
@@ -43,7 +44,17 @@ def display_width(text: str) -> int:
     """How many columns escaped text takes on a terminal; never less than it really does."""
     if text.isascii():
         return len(text)
-    return sum(map(_char_width, text))
+    return sum(map(_WIDTHS.__getitem__, text))
+
+
+class _Widths(dict[str, int]):
+    """The widths of characters met so far, a few thousand at most: a table asks for the same ones again."""
+
+    def __missing__(self, char: str) -> int:
+        width = _char_width(char)
+        if len(self) < _KNOWN_WIDTHS:
+            self[char] = width
+        return width
 
 
 def _char_width(char: str) -> int:
@@ -54,6 +65,9 @@ def _char_width(char: str) -> int:
     if char == _EMOJI_SIGN:  # it makes the sign before it wide, where the terminal knows
         return 1
     return 0 if unicodedata.category(char) in ("Mn", "Me") else 1
+
+
+_WIDTHS = _Widths()
 
 
 def cut_to_width(text: str, width: int, mark: str = "…") -> str:
@@ -71,7 +85,7 @@ def _take(text: str, width: int) -> str:
     """The longest beginning that fits into `width` columns."""
     used = 0
     for position, char in enumerate(text):
-        used += _char_width(char)
+        used += _WIDTHS[char]
         if used > width:
             return text[:position]
     return text
