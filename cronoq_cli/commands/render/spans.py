@@ -12,7 +12,7 @@ def short_span(seconds: float | None) -> str:
     if seconds is None:
         return "-"
     if 0 < seconds < _TINY_S:
-        return f"{seconds * 1000:.1g}ms" if seconds < 0.001 else f"{seconds * 1000:.0f}ms"
+        return f"{seconds * 1000:.1f}ms" if seconds < 0.001 else f"{seconds * 1000:.0f}ms"
     if seconds < _TIGHT_S:
         return f"{seconds:.2f}".rstrip("0").rstrip(".") + "s"
     whole = int(seconds)
