@@ -14,7 +14,7 @@ from cronoq_cli.commands.render.layout import Column, layout_table
 from cronoq_cli.commands.render.notes import print_notes
 from cronoq_cli.commands.render.spans import near_now, short_span
 from cronoq_cli.commands.render.style import Style, moment_of, style_of
-from cronoq_cli.commands.render.words import Document, how_it_ended, join_facts, title_of
+from cronoq_cli.commands.render.words import Document, how_it_ended, join_facts, title_of, why_of
 from cronoq_cli.model.lifecycle import LIVE, WAITING
 
 _WAITING = frozenset(map(str, WAITING))
@@ -99,22 +99,15 @@ def note_of(task: Document, style: Style) -> str:
         progress = task["progress"]
         share = None if progress is None else f"{progress:.0%}"
         again = f"attempt {task['attempt']} of {task['max_attempts']}" if task["attempt"] > 1 else None
-        return join_facts(share, task["message"], again, task["reason"]) or "-"
+        return join_facts(share, task["message"], again, why_of(task)) or "-"
     if status in _LIVE:
         ended = how_it_ended(task) if status == "retrying" else None
         held = "held" if task["held"] else None
-        return join_facts(_waits_for(task), held, task["reason"], ended) or "-"
+        return join_facts(held, why_of(task), ended) or "-"
+    message = None if task["message"] == task["reason"] else task["message"]
     ended_at = task["finished_at"]
     when = None if ended_at is None else near_now(moment_of(ended_at), style.now)
-    return join_facts(how_it_ended(task), task["reason"], task["message"], when) or "-"
-
-
-def _waits_for(task: Document) -> str | None:
-    """`after 3, 7-9`: the dependencies still open, where the reason does not name them already."""
-    if task["reason"] or not task["after"]:
-        return None
-    refs = [str(item["ref"]) for item in task["after"] if item["open"] is not False]
-    return f"after {', '.join(refs)}" if refs else None
+    return join_facts(how_it_ended(task), why_of(task), message, when) or "-"
 
 
 def _summary_lines(summary: Mapping[str, Any], style: Style) -> list[str]:

@@ -13,7 +13,7 @@ from cronoq_cli.commands.render.spans import near_now, short_span
 from cronoq_cli.commands.render.style import Style, moment_of, style_of
 from cronoq_cli.commands.render.tables import status_word
 from cronoq_cli.commands.render.text import cut_to_width, escape_for_terminal
-from cronoq_cli.commands.render.words import Document, command_line, how_it_ended, join_facts
+from cronoq_cli.commands.render.words import Document, command_line, how_it_ended, join_facts, why_of
 from cronoq_cli.model.words import format_size
 
 _LABELS = 13
@@ -45,8 +45,9 @@ def task_lines(task: Document, style: Style) -> list[str]:
 def _state(task: Document, style: Style) -> Iterator[Fact]:
     word = status_word(task, style)
     yield Fact("status", join_facts(style.word(word), how_it_ended(task)), STATUS_COLOURS.get(word))
-    yield Fact("reason", task["reason"])
-    yield Fact("message", task["message"])
+    reason = why_of(task)
+    yield Fact("reason", None if reason == how_it_ended(task) else reason)
+    yield Fact("message", None if task["message"] == task["reason"] else task["message"])
     yield Fact("progress", None if task["progress"] is None else f"{task['progress']:.0%}")
     if task.get("place") is not None:
         yield Fact("place", f"{task['place']} among the waiting")

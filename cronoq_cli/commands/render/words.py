@@ -35,6 +35,17 @@ def how_it_ended(task: Document) -> str | None:
     return f"exit {code}" if code else None
 
 
+def why_of(task: Document) -> str | None:
+    """The recorded reason, where it says more than the status and the way it ended do; open dependencies by name."""
+    reason = task["reason"]
+    if task["status"] == "blocked" and reason in (None, "dependencies"):
+        refs = [str(item["ref"]) for item in task["after"] if item["open"] is not False]
+        return f"after {', '.join(refs)}" if refs else reason
+    if reason in (task["status"], f"signal {task['signal']}"):
+        return None
+    return None if reason is None else str(reason)
+
+
 def join_facts(*facts: str | None) -> str:
     """The facts that are there, each once, with commas between."""
     return ", ".join(dict.fromkeys(fact for fact in facts if fact))

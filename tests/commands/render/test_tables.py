@@ -75,8 +75,27 @@ def test_open_dependencies_are_the_reason_where_no_other_is_given() -> None:
         Edge(task=20, condition=Condition.ANY, target=6),
     ]
     context = make_context()
-    print_tasks(context, {"tasks": [make_task(20, Status.BLOCKED, spec={"after": after}, facts={"edges": edges})]})
+    print_tasks(
+        context,
+        {
+            "tasks": [
+                make_task(20, Status.BLOCKED, spec={"after": after}, facts={"edges": edges}, reason="dependencies")
+            ]
+        },
+    )
     assert out_of(context).splitlines()[1].endswith("after 4, 5-9")
+
+
+def test_a_reason_that_only_repeats_the_status_or_the_end_is_not_shown() -> None:
+    tasks = [
+        make_task(1, Status.SCHEDULED, due_at=NOW + 60, reason="scheduled"),
+        make_task(2, Status.FAILED, signal=15, reason="signal 15", message="signal 15", finished_at=NOW),
+        make_task(3, Status.FAILED, exit_code=7, reason="exit 7", finished_at=NOW),
+    ]
+    context = make_context()
+    print_tasks(context, {"tasks": tasks})
+    reasons = [line.rpartition("make -j8  ")[2] for line in out_of(context).splitlines()[1:]]
+    assert reasons == ["-", "SIGTERM, now", "exit 7, now"]
 
 
 def test_a_name_that_somebody_gave_can_be_found_in_a_pipe_whatever_its_length() -> None:
