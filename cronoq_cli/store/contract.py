@@ -43,7 +43,9 @@ class Changes(msgspec.Struct, kw_only=True):
 
 
 class Filter(msgspec.Struct, kw_only=True):
-    """Which stored tasks a read wants; None is no restriction. `name_glob` as fnmatch. `key`: exact."""
+    """Which stored tasks a read wants; None is no restriction, an empty list wants nothing.
+
+    `name_glob` as fnmatch. `key`: exact. `tags`: value by name, None for any. `finished_before`: ended before that."""
 
     ids: list[tuple[int, int]] | None = None
     """Inclusive ranges."""

@@ -138,7 +138,8 @@ class MemoryStore:
 
     def _delete(self, ids: Iterable[int]) -> None:
         base, gone = self._base, set(ids)
-        envs = {base.tasks[task].spec.env for task in gone if task in base.tasks}
+        known = [base.tasks[task] for task in gone if task in base.tasks]
+        envs = {task.spec.env for task in known}
         for task in gone:
             base.tasks.pop(task, None)
             base.stdins.pop(task, None)
@@ -146,9 +147,9 @@ class MemoryStore:
         base.edges = {key: value for key, value in base.edges.items() if key[0] not in gone}
         for env in envs - {task.spec.env for task in base.tasks.values()}:
             base.envs.pop(env, None)
-        for first, batch in list(base.batches.items()):
-            ids_of = range(first, batch.last + 1)
-            if any(task in ids_of for task in gone) and not any(task in ids_of for task in base.tasks):
+        for first in {task.batch for task in known if task.batch in base.batches}:
+            members = range(first, base.batches[first].last + 1)
+            if not any(task in members for task in base.tasks):
                 del base.batches[first]
 
     def load_live(self) -> LiveState:
@@ -305,7 +306,8 @@ def _edge_key(edge: Edge) -> tuple[int, int, str, str]:
 
 
 def _wants(wanted: Filter, task: TaskRecord) -> bool:
-    spec, ended = task.spec, task.finished_at
+    spec = task.spec
+    ended = task.finished_at if task.status in FINAL else None
     pattern = name_pattern(wanted.name_glob)
     return (
         (wanted.ids is None or any(first <= task.id <= last for first, last in wanted.ids))

@@ -227,7 +227,8 @@ def copy_store(path: str, target: str, *, replace: bool = False) -> None:
 
 
 def _unreachable(path: str, error: OSError) -> StoreError:
+    where = f"{error.filename}: " if error.filename not in (None, path) else ""
     return StoreError(
-        f"cannot reach {path}: {error.strerror or error}",
+        f"cannot reach {path}: {where}{error.strerror or error}",
         hint="the directory and the file must be readable and writable by you",
     )

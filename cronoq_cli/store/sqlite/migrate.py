@@ -17,11 +17,15 @@ class Migration(NamedTuple):
     sql: str
 
 
-@lru_cache(maxsize=4)
-def list_migrations(directory: str = DIRECTORY) -> tuple[Migration, ...]:
-    """The migrations in order, from the files `NNNN_name.sql`, numbered from 1 without a gap.
+def list_migrations() -> tuple[Migration, ...]:
+    """The migrations in order, from the files `NNNN_name.sql` of DIRECTORY, numbered from 1 without a gap.
 
     Raises ValueError for a wrong name or number."""
+    return _read_migrations(DIRECTORY)
+
+
+@lru_cache(maxsize=4)
+def _read_migrations(directory: str) -> tuple[Migration, ...]:
     found = []
     for name in sorted(n for n in os.listdir(directory) if n.endswith(".sql")):
         with open(os.path.join(directory, name), encoding="utf-8") as file:

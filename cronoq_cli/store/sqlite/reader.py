@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from cronoq_cli.model.lifecycle import FINAL
+from cronoq_cli.model.lifecycle import FINAL, Status
 from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, Transition
 from cronoq_cli.store.contract import Filter, Leadership
 from cronoq_cli.store.selection import matches_tags, name_pattern
@@ -15,6 +15,8 @@ from cronoq_cli.store.sqlite.faults import damaged, translate_fault
 
 _CHUNK = 500
 _RANGES_AT_ONCE = 100
+_FEW = frozenset({Status.RUNNING, Status.RETRYING})
+"""Live statuses that few tasks are in."""
 
 
 class SqliteReader:
@@ -102,6 +104,8 @@ class SqliteReader:
     def list_where(self, wanted: Filter) -> list[TaskRecord]:
         """The tasks the filter wants, in its order."""
         found: list[TaskRecord] = []
+        if [] in (wanted.ids, wanted.statuses, wanted.pools):
+            return found
         spans = _merged(wanted.ids) if wanted.ids is not None else None
         by_id = not wanted.by_end
         if spans is None or len(spans) <= _RANGES_AT_ONCE:
@@ -224,17 +228,27 @@ def _merged(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _conditions(wanted: Filter, spans: list[tuple[int, int]] | None) -> tuple[str, list[str], list[object]]:
-    """Where to look, the conditions, and their values: all of a filter but names and tags."""
-    source, conditions, values = "tasks", [], []  # type: tuple[str, list[str], list[object]]
+    """Where to look, the conditions, and their values: all of a filter but names and tags.
+
+    The index is named where the planner, without statistics, might walk over a million waiting tasks."""
+    conditions: list[str] = []
+    values: list[object] = []
+    source = "tasks"
+    statuses = FINAL if wanted.statuses is None else frozenset(wanted.statuses)
     ended = wanted.by_end or wanted.finished_before is not None
-    if ended:
-        conditions.append("finished_at IS NOT NULL")
     if wanted.statuses is not None:
         conditions.append(f"status IN ({queries.marks(len(wanted.statuses))})")
         values += wanted.statuses
-        if wanted.key is None and FINAL.issuperset(wanted.statuses):
-            source = f"tasks INDEXED BY {'tasks_ended' if ended else 'tasks_final'}"
-            conditions.append(queries.FINAL)
+    if ended:
+        conditions += ["finished_at IS NOT NULL", queries.FINAL]
+    if wanted.key is None and ended:
+        source = "tasks INDEXED BY tasks_ended"
+    elif wanted.key is None and wanted.statuses is not None and statuses <= FINAL:
+        source = "tasks INDEXED BY tasks_final"
+        conditions.append(queries.FINAL)
+    elif wanted.key is None and statuses <= _FEW:
+        source = "tasks INDEXED BY tasks_live"
+        conditions.append(queries.LIVE)
     if spans is not None:
         conditions.append(f"({' OR '.join(['id BETWEEN ? AND ?'] * len(spans)) or '0'})")
         values += [bound for span in spans for bound in span]

@@ -1,0 +1,569 @@
+"""The contract of the store, held by each implementation."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from cronoq_cli.errors import ConflictError, FencedError, StoreError
+from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
+from cronoq_cli.model.task import AttemptRecord, Backoff, Batch, Condition, Dependency, Edge, TaskSpec
+from cronoq_cli.store.contract import Changes, Filter, Store, iter_env
+from tests.store.build import ended, event, task
+from tests.store.conftest import Opener
+
+BAD = "\udcff\udc80é"
+
+
+def ids(found: list) -> list[int]:
+    return [record.id for record in found]
+
+
+def test_nothing_is_there_at_first(store: Store):
+    assert store.find_task(1) is None
+    assert store.find_newest_with_key("k") is None
+    assert store.list_tasks([1, 2]) == []
+    assert store.list_where(Filter()) == []
+    assert store.count_by_status() == {}
+    assert store.list_transitions(0, 10) == []
+    assert store.last_transition_seq() == 0
+    assert store.find_env("e") is None and store.find_stdin(1) is None and store.find_batch(1) is None
+    live = store.load_live()
+    assert (live.tasks, live.edges, live.batches, live.pools, live.next_id) == ([], [], [], {}, 1)
+
+
+def test_empty_changes_are_false_and_write_nothing(store: Store):
+    assert not Changes()
+    assert store.commit(Changes()) == []
+    assert Changes(removed=[1])
+
+
+def test_a_new_task_is_read_back_whole(store: Store):
+    record = task(
+        7,
+        Status.RETRYING,
+        spec={
+            "command": ["a", "b c", ""],
+            "env": "e1",
+            "env_changes": {"A": "1", "B": None},
+            "key": "k",
+            "after": [Dependency("3", Condition.ANY)],
+            "backoff": Backoff(kind="linear"),
+            "tags": {"x": "y"},
+            "success_codes": [0, 3],
+            "keep_s": 0.0,
+            "priority": 3,
+        },
+        reason="backoff",
+        held=True,
+        attempt=2,
+        max_attempts=4,
+        ready_at=1.5,
+        due_at=2.5,
+        started_at=3.5,
+        leased=True,
+        stop_cause="time limit",
+        start_reason="retry",
+        exit_code=9,
+        signal=9,
+        message="m",
+        outputs={"o": "v"},
+        progress="3/4",
+        left_behind=2,
+        batch=7,
+        slot=1,
+        log="/l",
+        usage={"cpu_user_s": 0.25, "cpu_system_s": 0.5, "max_rss_bytes": 9},
+        fingerprint="f",
+    )
+    store.commit(Changes(new=[record]))
+    found = store.find_task(7)
+    assert found == record
+    assert msgspec.json.encode(found) == msgspec.json.encode(record)
+
+
+def test_a_stored_task_is_not_changed_by_changing_the_record(store: Store):
+    record = task(1, spec={"tags": {"a": "b"}})
+    store.commit(Changes(new=[record]))
+    record.status = Status.FAILED
+    record.spec.tags["c"] = "d"
+    record.outputs["o"] = "v"
+    assert store.find_task(1) == task(1, spec={"tags": {"a": "b"}})
+    store.find_task(1).spec.tags["x"] = "y"
+    assert store.find_task(1) == task(1, spec={"tags": {"a": "b"}})
+
+
+def test_strings_that_are_no_utf8_survive_everywhere(store: Store):
+    record = task(
+        1,
+        spec={
+            "name": BAD,
+            "command": [BAD],
+            "cwd": f"/{BAD}",
+            "tags": {BAD: BAD},
+            "env_changes": {"A": BAD},
+            "pool": BAD,
+            "key": BAD,
+        },
+        reason=BAD,
+        message=BAD,
+        outputs={"o": BAD},
+        log=f"/{BAD}.log",
+        progress=BAD,
+        fingerprint=BAD,
+    )
+    attempt = AttemptRecord(task=1, number=1, message=BAD, log=BAD)
+    edge = Edge(task=1, condition=Condition.FAIL, awaited=BAD)
+    store.commit(
+        Changes(
+            new=[task(3), record, task(2)],
+            attempts=[attempt],
+            edges_opened=[edge],
+            transitions=[event("a"), event(BAD, 1, message=BAD, pool=BAD, key=BAD)],
+            pools={BAD: {"reason": BAD}},
+        )
+    )
+    assert store.find_task(1) == record
+    assert ids(store.list_where(Filter(name_glob="\udcff*", tags={BAD: BAD}, pools=[BAD]))) == [1]
+    assert store.find_newest_with_key(BAD) == record
+    assert store.find_newest_with_fingerprint(BAD, 0.0) == record
+    assert store.count_by_status(BAD) == {"ready": 1}
+    assert store.list_attempts(1) == [attempt]
+    assert store.list_edges(1) == [edge]
+    assert store.list_transitions(1, 9)[0].message == BAD
+    assert store.load_live().pools == {BAD: {"reason": BAD}}
+    record.status, record.message = Status.FAILED, BAD + BAD
+    store.commit(Changes(updated=[record]))
+    assert store.find_task(1) == record
+    store.commit(Changes(edges_closed=[edge]))
+    assert store.list_edges(1) == []
+
+
+def test_an_environment_is_kept_byte_for_byte_and_once(store: Store):
+    blob = b"A=1\0B=\xff\xfe=x\0C=\0\xffD=y"
+    store.commit(Changes(new=[task(1, spec={"env": "e"})], envs={"e": blob}))
+    store.commit(Changes(new=[task(2, spec={"env": "e"})], envs={"e": b"other"}))
+    assert store.find_env("e") == blob
+    assert list(iter_env(blob)) == [(b"A", b"1"), (b"B", b"\xff\xfe=x"), (b"C", b""), (b"\xffD", b"y")]
+
+
+def test_an_environment_may_come_after_the_task_that_names_it(store: Store):
+    store.commit(Changes(new=[task(1, spec={"env": "e"})]))
+    assert store.find_env("e") is None
+    store.commit(Changes(envs={"e": b"A=1"}))
+    assert store.find_env("e") == b"A=1"
+
+
+def test_an_update_writes_the_state_and_leaves_the_spec(store: Store):
+    store.commit(Changes(new=[task(1, spec={"command": ["x"], "pool": "p"}, batch=1, fingerprint="f")]))
+    update = task(1, Status.RUNNING, spec={"name": "", "command": None}, started_at=5.0, attempt=1, seq=0.5)
+    store.commit(Changes(updated=[update]))
+    found = store.find_task(1)
+    assert found == task(
+        1,
+        Status.RUNNING,
+        spec={"command": ["x"], "pool": "p"},
+        batch=1,
+        fingerprint="f",
+        started_at=5.0,
+        attempt=1,
+        seq=0.5,
+    )
+
+
+def test_an_update_can_set_everything_back_to_none(store: Store):
+    whole = task(1, Status.FAILED, finished_at=4.0, exit_code=3, message="m", slot=3, usage={"a": 1}, reason="r")
+    store.commit(Changes(new=[whole]))
+    store.commit(Changes(updated=[task(1)]))
+    assert store.find_task(1) == task(1)
+
+
+def test_a_changed_spec_is_written_whole(store: Store):
+    store.commit(Changes(new=[task(1, spec={"key": "old", "pool": "a"})]))
+    changed = task(1, spec={"key": "new", "pool": "b", "name": "n", "priority": 2, "tags": {"t": "1"}}, fingerprint="g")
+    store.commit(Changes(respecced=[changed]))
+    assert store.find_task(1) == changed
+    assert store.find_newest_with_key("old") is None
+    assert ids(store.list_where(Filter(pools=["b"], name_glob="n", tags={"t": None}))) == [1]
+
+
+def test_what_is_not_stored_is_not_made_by_an_update(store: Store):
+    edge = Edge(task=9, condition=Condition.SUCCESS, target=1)
+    store.commit(Changes(updated=[task(9)], respecced=[task(8)], edges_closed=[edge], removed=[7]))
+    assert store.list_where(Filter()) == []
+    assert store.list_edges(9, closed=True) == []
+
+
+def test_an_id_in_use_is_refused_and_nothing_of_the_commit_stays(store: Store):
+    store.commit(Changes(new=[task(1)]))
+    with pytest.raises(StoreError):
+        store.commit(Changes(new=[task(2), task(1, spec={"key": "k"})], envs={"e": b""}, transitions=[event("x", 2)]))
+    assert ids(store.list_where(Filter())) == [1]
+    assert store.find_task(1) == task(1)
+    assert store.find_env("e") is None
+    assert store.commit(Changes(transitions=[event("y")])) == [1]
+
+
+def test_transitions_get_growing_seqs(store: Store):
+    assert store.commit(Changes(transitions=[event("a", 1), event("b", 2)])) == [1, 2]
+    assert store.commit(Changes(transitions=[event("c", 1, key="k", pool="p", status="ready", attempt=2)])) == [3]
+    assert store.last_transition_seq() == 3
+    assert [(e.seq, e.type) for e in store.list_transitions(1, 10)] == [(2, "b"), (3, "c")]
+    assert [e.seq for e in store.list_transitions(0, 1)] == [1]
+    assert [e.seq for e in store.list_transitions(0, 10, [1, 1, 5])] == [1, 3]
+    assert [e.seq for e in store.list_transitions(0, 2, range(3000))] == [1, 2]
+    assert store.list_transitions(2, 1)[0] == event("c", 1, key="k", pool="p", status="ready", attempt=2, seq=3)
+
+
+def test_an_attempt_is_written_again_as_it_ends(store: Store):
+    begun = AttemptRecord(task=1, number=2, started_at=1.0, pid=5, log="/x")
+    store.commit(Changes(attempts=[begun, AttemptRecord(task=1, number=1), AttemptRecord(task=2, number=1)]))
+    done = msgspec.structs.replace(
+        begun, ended_at=2.0, outcome="failed", exit_code=1, core=True, cpu_user_s=0.5, max_rss=5, left_behind=1
+    )
+    store.commit(Changes(attempts=[done]))
+    assert store.list_attempts(1) == [AttemptRecord(task=1, number=1), done]
+    assert store.list_attempts(1)[1].core is True
+
+
+def test_edges_are_open_until_closed_and_closing_twice_is_no_error(store: Store):
+    one = Edge(task=3, condition=Condition.SUCCESS, target=1)
+    two = Edge(task=3, condition=Condition.ANY, target=2)
+    key = Edge(task=4, condition=Condition.FAIL, awaited="k", awaited_until=9.5)
+    store.commit(Changes(edges_opened=[two, one, key]))
+    assert store.list_edges(3) == [one, two]
+    assert store.list_edges(4) == [key]
+    assert store.list_dependents(1) == [one]
+    assert store.list_dependents(0) == []
+    for _ in range(2):
+        store.commit(Changes(edges_closed=[one]))
+    assert store.list_edges(3) == [two]
+    assert store.list_dependents(1) == []
+    assert store.list_edges(3, closed=True) == [one, two]
+    assert store.list_dependents(1, closed=True) == [one]
+    store.commit(Changes(edges_opened=[one]))
+    assert store.list_dependents(1) == [one]
+    assert store.load_live().edges == [one, two, key]
+
+
+def test_an_edge_opened_and_closed_at_once_ends_closed(store: Store):
+    edge = Edge(task=3, condition=Condition.SUCCESS, target=1)
+    store.commit(Changes(edges_opened=[edge], edges_closed=[edge]))
+    assert store.list_edges(3) == []
+    assert store.list_edges(3, closed=True) == [edge]
+
+
+def test_forgetting_drops_all_open_edges_of_a_task(store: Store):
+    edges = [Edge(task=t, condition=Condition.SUCCESS, target=1) for t in (3, 4)]
+    store.commit(Changes(edges_opened=edges))
+    store.commit(Changes(forgotten_edges=[3]))
+    assert store.list_dependents(1) == edges[1:]
+    assert store.list_dependents(1, closed=True) == edges
+
+
+def test_kept_input_batches_and_pools_are_stored_and_reset(store: Store):
+    batch = Batch(first=1, last=3, limit=2, max_fails=1)
+    store.commit(
+        Changes(new=[task(1, batch=1)], stdins={1: b"\0\xff"}, batches=[batch], pools={"p": {"workers": 3}, "q": {}})
+    )
+    assert store.find_stdin(1) == b"\0\xff"
+    assert store.find_batch(1) == batch
+    assert store.load_live().batches == [batch]
+    assert store.load_live().pools == {"p": {"workers": 3}, "q": {}}
+    batch.failed = 1
+    store.commit(Changes(batches=[batch], pools={"p": None, "q": {"paused": True}, "never": None}))
+    assert store.find_batch(1).failed == 1
+    assert store.load_live().pools == {"q": {"paused": True}}
+
+
+def test_recovery_gets_live_and_leaving_tasks_in_order_of_sequence(store: Store):
+    store.commit(
+        Changes(
+            new=[
+                task(1, Status.READY, seq=4.0),
+                task(2, Status.RUNNING, seq=1.0),
+                ended(3, 5.0, Status.CANCELLED, leaving=True, seq=3.0),
+                ended(4, 5.0),
+                task(5, Status.BLOCKED, seq=2.0),
+            ],
+            batches=[Batch(first=1, last=2), Batch(first=3, last=4), Batch(first=10, last=12)],
+        )
+    )
+    live = store.load_live()
+    assert ids(live.tasks) == [2, 5, 3, 1]
+    assert live.tasks[2].leaving is True
+    assert [b.first for b in live.batches] == [1, 3]
+    assert live.next_id == 6
+    assert live.damaged == {}
+
+
+@pytest.mark.parametrize("status", sorted(Status))
+def test_every_status_is_stored_and_counted(store: Store, status: Status):
+    store.commit(Changes(new=[task(1, status), task(2, status, spec={"pool": "other"})]))
+    assert store.count_by_status() == {status.value: 2}
+    assert store.count_by_status("other") == {status.value: 1}
+    assert store.count_by_status("none") == {}
+    assert store.find_task(1).status is status
+    assert ids(store.load_live().tasks) == ([1, 2] if status in LIVE else [])
+
+
+def test_an_id_is_never_used_again(store: Store):
+    store.commit(Changes(new=[task(1), ended(2, 1.0), ended(3, 2.0)]))
+    store.commit(Changes(removed=[3]))
+    assert store.load_live().next_id == 4
+    assert store.prune({"succeeded": 99.0}, 100, 10) == [2]
+    store.commit(Changes(removed=[1]))
+    assert store.load_live().next_id == 4
+    store.commit(Changes(new=[task(4)]))
+    assert store.load_live().next_id == 5
+
+
+def test_removing_takes_all_that_belongs_to_the_task(store: Store):
+    store.commit(
+        Changes(
+            new=[ended(1, 1.0, spec={"env": "e", "key": "k"}, batch=1), ended(2, 1.0, spec={"env": "f"})],
+            attempts=[AttemptRecord(task=1, number=1)],
+            edges_opened=[Edge(task=1, condition=Condition.ANY, target=2)],
+            stdins={1: b"x"},
+            envs={"e": b"A=1", "f": b"B=2"},
+            batches=[Batch(first=1, last=1)],
+            transitions=[event("submitted", 1)],
+        )
+    )
+    store.commit(Changes(removed=[1]))
+    assert store.find_task(1) is None and store.find_newest_with_key("k") is None
+    assert store.list_attempts(1) == [] and store.find_stdin(1) is None
+    assert store.list_edges(1, closed=True) == [] and store.list_dependents(2, closed=True) == []
+    assert store.find_env("e") is None and store.find_env("f") == b"B=2"
+    assert store.find_batch(1) is None
+    store.commit(Changes(new=[task(3, spec={"env": "e"})], envs={"e": b"A=1"}))
+    assert store.find_env("e") == b"A=1"
+
+
+def test_a_batch_stays_while_one_of_its_tasks_does(store: Store):
+    store.commit(Changes(new=[ended(1, 1.0, batch=1), ended(2, 1.0, batch=1)], batches=[Batch(first=1, last=2)]))
+    store.commit(Changes(removed=[1]))
+    assert store.find_batch(1) is not None
+    store.commit(Changes(removed=[2]))
+    assert store.find_batch(1) is None
+
+
+def test_the_newest_with_a_key_or_a_fingerprint(store: Store):
+    store.commit(
+        Changes(
+            new=[
+                ended(1, 2.0, spec={"key": "k"}, fingerprint="f", submitted_at=100.0),
+                task(2, spec={"key": "k"}, fingerprint="f", submitted_at=200.0),
+                task(3, fingerprint="g", submitted_at=300.0),
+            ]
+        )
+    )
+    assert store.find_newest_with_key("k").id == 2
+    assert store.find_newest_with_key("K") is None
+    assert store.find_newest_with_fingerprint("f", 200.0).id == 2
+    assert store.find_newest_with_fingerprint("f", 200.5) is None
+
+
+@pytest.fixture
+def filled(store: Store) -> Store:
+    store.commit(
+        Changes(
+            new=[
+                ended(1, 50.0, spec={"name": "make all", "key": "k", "tags": {"a": "1", "b": "2"}}),
+                ended(2, 20.0, Status.FAILED, spec={"name": "make", "pool": "p"}),
+                task(3, spec={"name": "Make", "pool": "p"}),
+                ended(4, 40.0, Status.FAILED, spec={"name": "[x]", "tags": {"a": "2"}}),
+                task(5, Status.BLOCKED, spec={"name": "x"}),
+                ended(6, 30.0, spec={"name": "y"}),
+            ]
+        )
+    )
+    return store
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        (Filter(), [1, 2, 3, 4, 5, 6]),
+        (Filter(newest_first=True, limit=2), [6, 5]),
+        (Filter(ids=[(2, 3), (5, 9)]), [2, 3, 5, 6]),
+        (Filter(ids=[(5, 9), (1, 2), (2, 2), (4, 3)]), [1, 2, 5, 6]),
+        (Filter(ids=[]), []),
+        (Filter(ids=[(n, n) for n in range(1, 4001, 2)]), [1, 3, 5]),
+        (Filter(ids=[(n, n) for n in range(1, 4001, 2)], newest_first=True, limit=2), [5, 3]),
+        (Filter(ids=[(n, n) for n in range(2, 4001, 2)], by_end=True), [2, 6, 4]),
+        (Filter(statuses=["failed"]), [2, 4]),
+        (Filter(statuses=["failed", "ready"]), [2, 3, 4]),
+        (Filter(statuses=[]), []),
+        (Filter(statuses=sorted(FINAL), after_id=1, limit=2), [2, 4]),
+        (Filter(statuses=sorted(FINAL), before_id=4, newest_first=True), [2, 1]),
+        (Filter(statuses=sorted(LIVE)), [3, 5]),
+        (Filter(pools=["p"]), [2, 3]),
+        (Filter(pools=["p", "default"], statuses=["failed"]), [2, 4]),
+        (Filter(pools=[]), []),
+        (Filter(tags={"a": None}), [1, 4]),
+        (Filter(tags={"a": "2"}), [4]),
+        (Filter(tags={"a": "1", "b": None}), [1]),
+        (Filter(tags={}), [1, 2, 3, 4, 5, 6]),
+        (Filter(name_glob="make*"), [1, 2]),
+        (Filter(name_glob="[mM]ake"), [2, 3]),
+        (Filter(name_glob="[[]x]"), [4]),
+        (Filter(name_glob="[!m]*", limit=2), [3, 4]),
+        (Filter(key="k"), [1]),
+        (Filter(key="k", statuses=["failed"]), []),
+        (Filter(finished_before=40.0), [2, 6]),
+        (Filter(finished_before=40.0, statuses=["succeeded"]), [6]),
+        (Filter(by_end=True), [2, 6, 4, 1]),
+        (Filter(by_end=True, newest_first=True, limit=3), [1, 4, 6]),
+        (Filter(by_end=True, newest_first=True, statuses=["failed"], limit=1), [4]),
+        (Filter(limit=0), []),
+        (Filter(statuses=["blocked"], by_end=True), []),
+        (Filter(statuses=["running", "retrying"]), []),
+    ],
+    ids=lambda value: ",".join(n for n in Filter.__struct_fields__ if getattr(value, n, None)) or "all",
+)
+def test_a_filter_finds_what_it_wants_in_order(filled: Store, wanted: Filter, found: list[int]):
+    assert ids(filled.list_where(wanted)) == found
+
+
+def test_tasks_by_ids_come_once_in_order_of_ids(filled: Store):
+    assert ids(filled.list_tasks([6, 2, 2, 99, -1])) == [2, 6]
+    assert ids(filled.list_tasks(range(2000))) == [1, 2, 3, 4, 5, 6]
+
+
+def test_pruning_goes_by_status_and_age_oldest_end_first(filled: Store):
+    cutoffs = {"succeeded": 31.0, "failed": 41.0, "ready": 99999.0}
+    assert filled.prune(cutoffs, 100, 10, dry_run=True) == [2, 6, 4]
+    assert ids(filled.list_where(Filter())) == [1, 2, 3, 4, 5, 6]
+    assert filled.prune(cutoffs, 100, 2) == [2, 6]
+    assert filled.prune(cutoffs, 100, 2) == [4]
+    assert filled.prune(cutoffs, 100, 2) == []
+    assert ids(filled.list_where(Filter())) == [1, 3, 5]
+
+
+def test_pruning_keeps_at_most_so_many_finished(filled: Store):
+    assert filled.prune({}, 3, 10, dry_run=True) == [2]
+    assert filled.prune({}, 1, 10) == [2, 6, 4]
+    assert filled.prune({}, 1, 10) == []
+    assert filled.prune({}, 0, 10) == [1]
+
+
+def test_a_time_of_its_own_goes_before_the_rule(store: Store):
+    store.commit(
+        Changes(new=[ended(1, 100.0, spec={"keep_s": 0.0}), ended(2, 10.0, spec={"keep_s": 500.0}), ended(3, 20.0)])
+    )
+    assert store.prune({"succeeded": 50.0}, 100, 10, now=99.0, dry_run=True) == [3]
+    assert store.prune({"succeeded": 50.0}, 100, 10, now=100.0) == [3, 1]
+    assert store.prune({"succeeded": 50.0}, 100, 10, now=510.0) == [2]
+
+
+def test_what_a_live_task_depends_on_is_kept(store: Store):
+    met = Edge(task=5, condition=Condition.SUCCESS, target=1)
+    store.commit(
+        Changes(
+            new=[ended(1, 1.0), ended(2, 2.0), ended(3, 3.0, leaving=True), ended(4, 4.0), task(5, Status.BLOCKED)],
+            edges_opened=[met, Edge(task=4, condition=Condition.ANY, target=2)],
+            edges_closed=[met],
+        )
+    )
+    assert store.prune({"succeeded": 99.0}, 0, 10) == [2, 4]
+    store.commit(Changes(updated=[ended(5, 5.0), ended(3, 3.0)]))
+    assert store.prune({"succeeded": 99.0}, 0, 10) == [1, 3, 5]
+
+
+def test_environments_go_with_the_last_task_that_names_them(store: Store):
+    store.commit(
+        Changes(
+            new=[ended(1, 1.0, spec={"env": "e"}), ended(2, 2.0, spec={"env": "e"}), task(3, spec={"env": "f"})],
+            envs={"e": b"A=1", "f": b"B=1"},
+        )
+    )
+    store.prune({"succeeded": 99.0}, 100, 1)
+    assert store.find_env("e") == b"A=1"
+    store.prune({"succeeded": 99.0}, 100, 1)
+    assert store.find_env("e") is None
+    assert store.find_env("f") == b"B=1"
+
+
+def test_the_history_is_bounded_and_its_numbers_go_on(store: Store):
+    store.commit(Changes(transitions=[event("x", n) for n in range(8100)]))
+    store.prune({}, 1, 4)
+    assert store.list_transitions(0, 1)[0].seq == 33
+    store.prune({}, 1, 1000)
+    assert store.list_transitions(0, 1)[0].seq == 101
+    assert store.commit(Changes(transitions=[event("y")])) == [8101]
+
+
+def test_a_second_claim_fences_the_first(opened: Opener):
+    first, second = opened(), opened()
+    assert first.claim("first", 10.0) == 1
+    first.commit(Changes(new=[task(1)], transitions=[event("a", 1)]))
+    assert second.claim("second", 20.0) == 2
+    assert not first.leads() and second.leads()
+    with pytest.raises(FencedError):
+        first.commit(Changes(new=[task(2)]))
+    with pytest.raises(FencedError):
+        first.prune({}, 0, 10)
+    assert second.commit(Changes(new=[task(2)], transitions=[event("b", 2)])) == [2]
+    assert ids(first.list_where(Filter())) == [1, 2]
+    leader = first.leadership()
+    assert (leader.epoch, leader.holder, leader.since) == (2, "second", 20.0)
+
+
+def test_without_a_claim_nothing_is_written(opened: Opener):
+    store = opened()
+    assert not store.leads()
+    with pytest.raises(FencedError):
+        store.commit(Changes(new=[task(1)]))
+    assert store.list_where(Filter()) == []
+
+
+def test_after_release_nobody_holds_it_and_writes_are_refused(opened: Opener):
+    store = opened()
+    store.claim("me", 10.0)
+    store.release()
+    assert not store.leads()
+    assert (store.leadership().epoch, store.leadership().holder) == (1, None)
+    with pytest.raises(FencedError):
+        store.commit(Changes(new=[task(1)]))
+    assert store.claim("again", 20.0) == 2
+    store.commit(Changes(new=[task(1)]))
+
+
+def test_a_fenced_release_takes_nothing_from_the_new_leader(opened: Opener):
+    first, second = opened(), opened()
+    first.claim("first", 10.0)
+    second.claim("second", 20.0)
+    first.release()
+    assert second.leadership().holder == "second"
+    assert second.leads()
+
+
+def test_the_id_of_the_store_stays(opened: Opener):
+    assert opened().store_id() == opened().store_id() != ""
+    assert opened().schema_version() >= 1
+
+
+def test_a_backup_is_a_new_file_and_never_an_old_one(store: Store, tmp_path):
+    store.commit(Changes(new=[task(1)]))
+    target = tmp_path / "copy"
+    store.backup(str(target))
+    size = target.stat().st_size
+    assert size > 0
+    with pytest.raises(ConflictError):
+        store.backup(str(target))
+    assert target.stat().st_size == size
+
+
+def test_closing_twice_is_no_error(opened: Opener):
+    store = opened()
+    store.close()
+    store.close()
+
+
+def test_the_spec_may_grow_large(store: Store):
+    spec = TaskSpec(name="n", command=["x" * 100_000] * 3)
+    record = task(1)
+    record.spec = spec
+    store.commit(Changes(new=[record]))
+    assert store.find_task(1).spec == spec
