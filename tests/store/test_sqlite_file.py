@@ -296,7 +296,7 @@ def test_a_reader_works_on_a_read_only_file_system(tmp_path: Path, crashed: bool
 
 def test_an_unreadable_directory_is_one_clear_line(tmp_path: Path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="cannot reach .*file: File exists"):
+    with pytest.raises(StoreError, match=r"cannot reach .*file: File exists"):
         open_store(str(tmp_path / "file" / "cronoq.db"))
 
 
