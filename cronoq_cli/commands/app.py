@@ -15,14 +15,18 @@ import typer
 
 from cronoq_cli import __version__
 from cronoq_cli.commands.context import Context
-from cronoq_cli.commands.declare import Verbs, option, show_help
+from cronoq_cli.commands.declare import Verbs, option, see_help, title
 from cronoq_cli.commands.outcome import exit_of_error
 from cronoq_cli.commands.render.json import print_json
 from cronoq_cli.commands.render.notes import print_error
 from cronoq_cli.errors import CronoqError, ExitStatus, UsageError
 from cronoq_cli.model.words import hint_for
 
-VERB_FILES = ("submit", "ls", "show", "wait", "cancel")
+VERB_FILES = (
+    *("submit", "run", "ls", "show", "logs", "wait", "events"),
+    *("cancel", "hold", "release", "retry", "rerun", "start_now", "move", "priority", "signal", "edit"),
+    *("rm", "prune", "pool", "daemon", "report"),
+)
 """The files that declare verbs, in the order of the help."""
 
 COLOURS = ("auto", "always", "never")
@@ -78,8 +82,6 @@ def _begin(
         if color not in COLOURS:
             raise UsageError(f"--color: {color!r} is not known here", hint=hint_for(color, COLOURS))
         context.extras["color"] = color
-    if typer_context.invoked_subcommand is None:
-        show_help(typer_context, everyday=True)
 
 
 def _home(text: str, context: Context) -> str:
@@ -142,13 +144,12 @@ def _asks_for_json(argv: Sequence[str]) -> bool:
 
 def _translate(error: Any) -> UsageError:
     """The parser's error in our words: what was wrong, where, and what would be right."""
-    path = error.ctx.command_path if error.ctx is not None else "cronoq"
     if hasattr(error, "possibilities"):
         near = next(iter(error.possibilities or ()), None) or _nearest_option(error)
-        hint = f"did you mean {near}?" if near else f"see {path} --help"
-        return UsageError(f"{path}: there is no option {error.option_name}", hint=hint)
+        hint = f"did you mean {near}?" if near else see_help(error.ctx)
+        return UsageError(f"{title(error.ctx)}there is no option {error.option_name}", hint=hint)
     message = str(error.format_message()).rstrip(".")
-    return UsageError(f"{path}: {message[:1].lower()}{message[1:]}", hint=f"see {path} --help")
+    return UsageError(f"{message[:1].lower()}{message[1:]}", hint="see cronoq --help")
 
 
 def _nearest_option(error: Any) -> str | None:

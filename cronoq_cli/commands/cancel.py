@@ -10,7 +10,7 @@ from cronoq_cli.commands.answers import Json, answer_done
 from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.declare import option, verb
 from cronoq_cli.commands.selectors import Selection, get_selector
-from cronoq_cli.errors import UsageError
+from cronoq_cli.commands.spec_options import find_named
 from cronoq_cli.model.duration import parse_duration
 from cronoq_cli.wire.requests import Cancel
 
@@ -32,9 +32,6 @@ def cancel(
     json: Json = False,
 ) -> int | None:
     """Cancel tasks, waiting or running: the whole process tree gets the stop signal, after the grace KILL."""
-    try:
-        grace_s = None if grace is None else parse_duration(grace)
-    except UsageError as error:
-        raise UsageError(f"--grace: {error.message}", hint=error.hint) from error
+    grace_s = find_named("--grace", grace, parse_duration)
     request = Cancel(select=get_selector(select), dead=dead, grace_s=grace_s)
     return answer_done(context, request, "archived" if dead else "cancelled", json=json)

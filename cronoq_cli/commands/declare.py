@@ -10,7 +10,7 @@ import contextlib
 import dataclasses
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, get_type_hints
+from typing import Annotated, Any, NoReturn, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -33,69 +33,103 @@ def option(*names: str, help: str, metavar: str | None = None, more: bool = Fals
 
 
 def argument(metavar: str, *, help: str) -> Any:  # noqa: A002
-    """A positional word for `Annotated`."""
-    return typer.Argument(metavar=metavar, help=help, show_default=False)
+    """A positional word for `Annotated`; `metavar` as the usage line shows it, and needs no line of its own then."""
+    return typer.Argument(metavar=metavar, help=help, show_default=False, hidden=True)
+
+
+class _Words:
+    """The quick parse of a cached command: words as they are, for the verb itself to judge.
+
+    The parser is kept, since making it costs more than everything else, and what Typer would do for each parameter
+    that was not given (environment, defaults, prompts, conversions) is left out.
+    """
+
+    def __init__(self, command: Any, ctx: Any) -> None:
+        self._parser = command.make_parser(ctx)
+        # Single-letter options are found at once too, without a search for the nearest long name first.
+        self._parser._long_opt.update(self._parser._short_opt)
+        self._values = tuple((param.name, param.default, bool(param.required)) for param in command.params)
+
+    def read(self, ctx: Any, args: list[str]) -> list[str]:
+        """Fill `ctx.params`; the words left over. Shows the help when that was asked for."""
+        self._parser.ctx = ctx
+        given, rest, _ = self._parser.parse_args(args)
+        if given.get("help") or given.get("help_all"):
+            show_help(ctx, everyday=not given.get("help_all"))
+        for name, default, required in self._values:
+            value = given.get(name)
+            if value is None:
+                if required:
+                    raise UsageError(f"{title(ctx)}{name.upper()} is missing", hint=see_help(ctx))
+                value = default
+            ctx.params[name] = list(value) if isinstance(value, tuple) else value
+        return list(rest)
 
 
 class Verb(TyperCommand):
     """A command that takes its words as they are: values are parsed by the verb, which says what is wrong where."""
 
-    _parser: Any = None
-    _values: tuple[tuple[str, Any, bool], ...] = ()
+    _words: _Words | None = None
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Fill `ctx.params` from the words. The parser is kept: making it costs more than everything else."""
-        parser = self._parser or self._build_parser(ctx)
-        parser.ctx = ctx
-        given, rest, _ = parser.parse_args(args)
-        if given.get("help") or given.get("help_all"):
-            show_help(ctx, everyday=not given.get("help_all"))
-        for name, default, required in self._values:
-            value = given.get(name)
-            if value is None and required:
-                raise UsageError(f"{ctx.command_path}: {name.upper()} is missing", hint=_see_help(ctx))
-            ctx.params[name] = default if value is None else value
+        """Fill `ctx.params`. Raises UsageError for words that belong to nothing."""
+        self._words = self._words or _Words(self, ctx)
+        rest = self._words.read(ctx, args)
         if rest:
-            raise UsageError(f"{ctx.command_path}: unexpected {rest[0]!r}", hint=_see_help(ctx))
+            raise UsageError(f"{title(ctx)}unexpected {rest[0]!r}", hint=see_help(ctx))
         ctx.args = []
         return []
 
-    def _build_parser(self, ctx: Any) -> Any:
-        parser = self.make_parser(ctx)
-        # Single-letter options are found at once too, without a search for the nearest long name first.
-        parser._long_opt.update(parser._short_opt)
-        self._values = tuple(
-            (param.name, param.default, bool(param.required)) for param in self.params if param.name not in _OWN
-        )
-        self._parser = parser
-        return parser
+    def invoke(self, ctx: Any) -> Any:
+        """Call the verb itself; the wrapper that Typer puts around it would go through all parameters again."""
+        return inspect.unwrap(self.callback)(ctx, **ctx.params) if self.callback else None
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """`[OPTIONS]`, then the arguments as they were named."""
+        return ["[OPTIONS]", *(str(param.metavar) for param in self.params if param.param_type_name == "argument")]
 
     def get_params(self, ctx: Any) -> list[Any]:
         """All parameters, or the everyday ones while the everyday help is drawn."""
         return _shown(ctx, super().get_params(ctx))
 
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """The examples, one a line."""
+        _write_epilog(self.epilog, formatter)
+
 
 class Verbs(TyperGroup):
     """A group of verbs, which suggests the nearest one for a mistyped word."""
 
+    _words: _Words | None = None
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the group's own options; what follows belongs to the verb."""
-        rest = super().parse_args(ctx, args)
-        if ctx.params.get("help"):
-            show_help(ctx, everyday=True)
-        return rest
+        self._words = self._words or _Words(self, ctx)
+        ctx.args = self._words.read(ctx, args)
+        return list(ctx.args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Call the group itself, then the verb that the first word names."""
+        verb_name, command, args = self.resolve_command(ctx, ctx.args) if ctx.args else (None, None, [])
+        ctx.invoked_subcommand = verb_name
+        if self.callback is not None:
+            inspect.unwrap(self.callback)(ctx, **ctx.params)
+        if command is None:
+            return show_help(ctx, everyday=True)
+        with command.make_context(verb_name, args, parent=ctx) as inner:
+            return command.invoke(inner)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """The verb named by the first word. Raises UsageError with the nearest one."""
         command = self.commands.get(args[0])
         if command is None:
             known = sorted(self.commands)
-            raise UsageError(f"{ctx.command_path}: there is no command {args[0]!r}", hint=hint_for(args[0], known))
+            raise UsageError(f"{title(ctx)}there is no command {args[0]!r}", hint=hint_for(args[0], known))
         return args[0], command, args[1:]
 
-    def get_params(self, ctx: Any) -> list[Any]:
-        """All parameters of the group itself."""
-        return _shown(ctx, super().get_params(ctx))
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """The examples, one a line."""
+        _write_epilog(self.epilog, formatter)
 
 
 def _shown(ctx: Any, params: list[Any]) -> list[Any]:
@@ -104,8 +138,21 @@ def _shown(ctx: Any, params: list[Any]) -> list[Any]:
     return [param for param in params if getattr(param, "rich_help_panel", None) != MORE]
 
 
-def _see_help(ctx: Any) -> str:
+def title(ctx: Any) -> str:
+    """`submit: `, what an error is about; nothing for cronoq itself, which every error names anyway."""
+    path = str(ctx.command_path).removeprefix("cronoq").strip()
+    return f"{path}: " if path else ""
+
+
+def see_help(ctx: Any) -> str:
+    """Where to read more."""
     return f"see {ctx.command_path} --help"
+
+
+def _write_epilog(epilog: str | None, formatter: Any) -> None:
+    if epilog:
+        formatter.write_paragraph()
+        formatter.write("\n  ".join(epilog.split("\n\n")) + "\n")
 
 
 def show_help(ctx: Any, *, everyday: bool) -> NoReturn:
@@ -165,6 +212,29 @@ def verb(
     return declare
 
 
+def group(app: typer.Typer, name: str, *, help: str, panel: str) -> typer.Typer:  # noqa: A002
+    """A group of verbs below `app`, such as `pool`; without a verb it shows its help."""
+    inner = typer.Typer(
+        name=name,
+        cls=Verbs,
+        help=help,
+        add_help_option=False,
+        invoke_without_command=True,
+        subcommand_metavar="COMMAND [ARG]...",
+        rich_help_panel=panel,
+    )
+    inner.callback()(_begin_group)
+    app.add_typer(inner)
+    return inner
+
+
+def _begin_group(
+    typer_context: typer.Context,
+    help: Annotated[bool, option("--help", "-h", help="Show this help.")] = False,  # noqa: A002
+) -> None:
+    """A group does nothing itself."""
+
+
 def _expand(function: Callable[..., int | None]) -> Callable[..., int | None]:
     """The function Typer sees: groups of options are flat, and the context comes from Typer's."""
     hints = get_type_hints(function, include_extras=True)
@@ -205,8 +275,6 @@ def _parameters_of(kind: type) -> list[inspect.Parameter]:
 
 
 def _help_parameters() -> list[inspect.Parameter]:
-    from typing import Annotated
-
     everyday = Annotated[bool, option("--help", "-h", help="Show the everyday options.")]
     everything = Annotated[bool, option("--help-all", help="Show all options.")]
     return [_keyword("help", everyday, False), _keyword("help_all", everything, False)]

@@ -63,38 +63,48 @@ def silent(piece: bytes) -> None:
 
 
 class Follower:
-    """One task on its way to the end. `only`: show one stream of a split log. `lines`: begin with the last lines."""
+    """One task on its way to the end.
+
+    `latest_only`: begin with the attempt that is the latest now, not with the first. `lines`: begin with its last
+    lines. What a caller puts into `inbox` is handed to the `on_other` of `run`, between two looks at the logs.
+    """
 
     def __init__(
-        self, context: Context, task_id: int, *, out: Sink, err: Sink, first_attempt: int = 0, lines: int | None = None
+        self,
+        context: Context,
+        task_id: int,
+        *,
+        sinks: tuple[Sink, Sink],
+        latest_only: bool = False,
+        lines: int | None = None,
     ) -> None:
         self.context = context
         self.task_id = task_id
         self.inbox: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
-        self._sinks = (out, err)
-        self._first_attempt = first_attempt
-        self._lines = lines
-        self._tails: dict[str, Tail] = {}
         self.task: Mapping[str, Any] = {}
+        self.until_gone = False
+        """Go on until the processes of a task that was cancelled are gone too."""
+        self._sinks = sinks
+        self._lines = lines
+        self._first_attempt: int | None = None if latest_only else 0
+        self._tails: dict[str, Tail] = {}
 
-    def run(self, on_other: Callable[[str, Any], Mapping[str, Any] | None] | None = None) -> Mapping[str, Any]:
-        """The document of the ended task, all its output passed on.
+    def run(self, on_other: Callable[[str, Any], bool] | None = None) -> Mapping[str, Any]:
+        """The document of the ended task, all its output passed on; `on_other` ends it earlier by a true result.
 
-        What else comes into the inbox is given to `on_other`; a document it returns ends the following.
+        Raises what the stream of events raises.
         """
         threading.Thread(target=self._listen, daemon=True, name="watch").start()
         while True:
             kind, value = self._next()
-            if kind == "event":
-                self._refresh()
-            elif kind == "error":
+            if kind == "error":
                 raise value
-            elif kind != "look" and on_other is not None:
-                ended = on_other(kind, value)
-                if ended is not None:
-                    return ended
+            if kind == "event" or (kind == "look" and self._is_leaving()):
+                self._refresh()
+            elif on_other is not None and kind != "look" and on_other(kind, value):
+                return self.task
             self.pump()
-            if self.task and is_final(self.task):
+            if self._is_over():
                 return self.task
 
     def pump(self) -> None:
@@ -102,14 +112,23 @@ class Follower:
         for tail in list(self._tails.values()):
             tail.pump()
 
+    def _is_over(self) -> bool:
+        return bool(self.task) and is_final(self.task) and not self._is_leaving()
+
+    def _is_leaving(self) -> bool:
+        """Whether the task has ended for everybody but its processes, and that matters here."""
+        if not (self.until_gone and is_final(self.task)):
+            return False
+        attempts = list(self.task.get("attempts") or ())
+        return bool(attempts) and attempts[-1]["finished_at"] is None
+
     def _next(self) -> tuple[str, Any]:
-        """The next message, or a look at the logs while the task runs; several events at once are one."""
-        running = bool(self.task) and self.task["status"] == "running"
+        """The next message, or a look when the logs may have grown meanwhile."""
+        moving = bool(self.task) and (self.task["status"] == "running" or self._is_leaving())
         try:
-            message = self.inbox.get(timeout=LOOK_EVERY_S if running else None)
+            return self.inbox.get(timeout=LOOK_EVERY_S if moving else None)
         except queue.Empty:
             return "look", None
-        return message
 
     def _listen(self) -> None:
         watch = Watch(select=Selector(refs=[str(self.task_id)]))
@@ -126,22 +145,34 @@ class Follower:
         if not found:
             raise NotFoundError(f"task {self.task_id} is gone", hint="it was removed while it was followed")
         self.task = found[0]
-        out, err = self._sinks
-        for attempt in self.task.get("attempts") or ():
+        attempts = self.task.get("attempts") or ()
+        if self._first_attempt is None:
+            self._first_attempt = max((attempt["number"] for attempt in attempts), default=0)
+        for attempt in attempts:
             if attempt["number"] >= self._first_attempt:
-                self._add(attempt["log"], out)
-                self._add(attempt["stderr_log"], err)
+                self._add(attempt["log"], self._sinks[0])
+                self._add(attempt["stderr_log"], self._sinks[1])
+        if attempts:
+            self._lines = None
 
     def _add(self, path: str | None, sink: Sink) -> None:
         if path is not None and path not in self._tails and sink is not silent:
             self._tails[path] = Tail(path, sink, lines=self._lines)
 
 
+def outputs_of(context: Context) -> tuple[Output, Output]:
+    """The caller's two streams as sinks."""
+    return (
+        Output(context.out, terminal=context.stdout_tty),
+        Output(context.err, terminal=context.stderr_tty),
+    )
+
+
 def follow_one(context: Context, task_id: int) -> Mapping[str, Any]:
     """Show the output of a task, each stream on its own, until it has ended; its final document."""
-    out = Output(context.out, terminal=context.stdout_tty)
-    err = Output(context.err, terminal=context.stderr_tty)
-    task = Follower(context, task_id, out=out, err=err).run()
-    out.end()
-    err.end()
-    return task
+    outputs = outputs_of(context)
+    try:
+        return Follower(context, task_id, sinks=outputs).run()
+    finally:
+        for output in outputs:
+            output.end()

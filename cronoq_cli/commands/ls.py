@@ -13,13 +13,11 @@ from cronoq_cli.commands.declare import option, verb
 from cronoq_cli.commands.render.json import print_json
 from cronoq_cli.commands.render.tables import print_tasks
 from cronoq_cli.commands.selectors import Selection, find_selector
-from cronoq_cli.commands.spec_options import parse_count
+from cronoq_cli.commands.spec_options import find_named, parse_named, parse_number
 from cronoq_cli.errors import UsageError
-from cronoq_cli.model.ids import HIGHEST_ID
 from cronoq_cli.wire.requests import ListTasks
 
 EXAMPLES = ("cronoq ls", "cronoq ls --status failed,dead_lettered --limit all", "cronoq ls --finished --after-id 1000")
-MOST_LISTED = 10_000_000
 USUAL_LIMIT = 50
 
 
@@ -50,7 +48,7 @@ def ls(context: Context, select: Selection, listing: ListOptions, json: Json = F
     selector = find_selector(select)
     if listing.after_id is not None and not listing.finished:
         raise UsageError("--after-id without --finished", hint="only ended tasks are paged through")
-    after = None if listing.after_id is None else _number("--after-id", listing.after_id, HIGHEST_ID)
+    after = find_named("--after-id", listing.after_id, parse_number)
     request = ListTasks(select=selector, limit=_limit(listing.limit), finished=listing.finished, after_id=after)
     reply = ask(context, request)
     if json:
@@ -63,11 +61,4 @@ def ls(context: Context, select: Selection, listing: ListOptions, json: Json = F
 def _limit(text: str | None) -> int | None:
     if text is None:
         return USUAL_LIMIT
-    return None if text == "all" else _number("--limit", text, MOST_LISTED)
-
-
-def _number(name: str, text: str, most: int) -> int:
-    try:
-        return parse_count(text, least=0, most=most)
-    except UsageError as error:
-        raise UsageError(f"{name}: {error.message}", hint=error.hint) from error
+    return None if text == "all" else parse_named("--limit", text, parse_number)

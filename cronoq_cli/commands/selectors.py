@@ -29,9 +29,18 @@ class Narrowing:
     tag: Annotated[
         list[str] | None, option("--tag", "-t", help="Tasks with this tag: K=V, or K for any value.", metavar="K[=V]")
     ] = None
-    name: Annotated[
-        str | None, option("--name", "-n", help="Tasks whose name matches the pattern.", metavar="GLOB")
-    ] = None
+    name: Annotated[str | None, option("--name", help="Tasks whose name matches the pattern.", metavar="GLOB")] = None
+
+
+@dataclass(slots=True)
+class TaskWords:
+    """Tasks by reference alone, for verbs whose options mean something else."""
+
+    tasks: Annotated[list[str] | None, argument("TASK...", help="Ids, runs 3-8, comma lists, keys, or last.")] = None
+
+    def selector(self) -> Selector:
+        """The selector of the words. Raises UsageError when there are none."""
+        return get_selector(Selection(tasks=self.tasks))
 
 
 @dataclass(slots=True)

@@ -9,16 +9,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any, TypeVar
 
 from cronoq_cli.commands.context import Context
-from cronoq_cli.commands.declare import option
 from cronoq_cli.commands.environment import parse_env_file, read_assignments
+from cronoq_cli.commands.options import EditableOptions
 from cronoq_cli.commands.reading import is_callers_own, read_text
 from cronoq_cli.commands.selectors import parse_refs
 from cronoq_cli.errors import UsageError
 from cronoq_cli.model.duration import parse_duration, parse_positive_duration
+from cronoq_cli.model.ids import HIGHEST_ID
 from cronoq_cli.model.moment import parse_moment
 from cronoq_cli.model.task import Backoff, Condition, Dependency, OnLost, Priority
 from cronoq_cli.model.words import hint_for, parse_exit_codes, parse_key, parse_signal, parse_tag
@@ -31,157 +31,17 @@ PLACEHOLDERS = ("id", "attempt", "name")
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
-Words = list[str] | None
-Word = str | None
 
-
-@dataclass(slots=True)
-class SpecOptions:
-    """The options that describe a task, each under its long name; None and False are: not given."""
-
-    name: Annotated[Word, option("--name", "-n", help="Name; the command's first word.", metavar="NAME")] = None
-    pool: Annotated[Word, option("--pool", "-p", help="Pool it runs in; default.", metavar="POOL")] = None
-    priority: Annotated[
-        Word,
-        option("--priority", "-P", help="critical, high, normal or low; normal.", metavar="LEVEL"),
-    ] = None
-    key: Annotated[
-        Word, option("--key", "-k", help="Its own name among live tasks, to refer to it.", metavar="KEY")
-    ] = None
-    after: Annotated[
-        Words,
-        option("--after", help="Start when these succeeded: ids, runs, keys, last.", metavar="REF[,REF]"),
-    ] = None
-    after_any: Annotated[
-        Words, option("--after-any", help="Start when these have ended in any way.", metavar="REF[,REF]")
-    ] = None
-    after_fail: Annotated[Words, option("--after-fail", help="Start when these have failed.", metavar="REF[,REF]")] = (
-        None
-    )
-    in_: Annotated[Word, option("--in", help="Start no sooner than this from now.", metavar="DUR")] = None
-    at: Annotated[Word, option("--at", help="Start no sooner than this: 18:30, 'tomorrow 03:00'.", metavar="TIME")] = (
-        None
-    )
-    timeout: Annotated[Word, option("--timeout", help="Stop an attempt that runs longer than this.", metavar="DUR")] = (
-        None
-    )
-    retries: Annotated[Word, option("--retries", help="Try again this many times after a failure.", metavar="N")] = None
-    tag: Annotated[Words, option("--tag", "-t", help="A tag; repeatable.", metavar="K=V")] = None
-    env: Annotated[
-        Words, option("--env", "-E", help="Set a variable, or take it over; repeatable.", metavar="K[=V]")
-    ] = None
-    cwd: Annotated[Word, option("--cwd", "-C", help="Directory to run in; this one.", metavar="DIR")] = None
-    stdin: Annotated[
-        Word,
-        option("--stdin", help="Its input: a file opened at each attempt, or - to keep stdin.", metavar="FILE|-"),
-    ] = None
-    stdout: Annotated[
-        Word,
-        option("--stdout", "-o", help="Append stdout to a file; {id} {attempt} {name}.", metavar="FILE"),
-    ] = None
-    stderr: Annotated[
-        Word, option("--stderr", "-e", help="Append stderr to a file, and split the log.", metavar="FILE")
-    ] = None
-    hold: Annotated[bool, option("--hold", help="Hold it until it is released.")] = False
-    once: Annotated[bool, option("--once", help="The key must not be among remembered tasks either.", more=True)] = (
-        False
-    )
-    unique: Annotated[
-        Word,
-        option("--unique", help="One with the same command, directory and pool within DUR.", metavar="DUR", more=True),
-    ] = None
-    if_exists: Annotated[
-        Word,
-        option(
-            "--if-exists",
-            help="When it exists: return its id, refuse, or replace it.",
-            metavar="return|refuse|replace",
-            more=True,
-        ),
-    ] = None
-    kind: Annotated[
-        Word,
-        option("--kind", help="Run times are learned by kind; the program's name.", metavar="KIND", more=True),
-    ] = None
-    await_deps: Annotated[
-        Word,
-        option("--await-deps", help="Wait this long for a key that does not exist yet.", metavar="DUR", more=True),
-    ] = None
-    kill_at: Annotated[
-        Word, option("--kill-at", help="Stop it at this time, also when it waits.", metavar="TIME", more=True)
-    ] = None
-    heartbeat: Annotated[
-        Word,
-        option("--heartbeat", help="Stop it when it says nothing for so long.", metavar="DUR", more=True),
-    ] = None
-    stop_signal: Annotated[
-        Word, option("--stop-signal", help="How it is asked to stop; TERM.", metavar="SIG", more=True)
-    ] = None
-    grace: Annotated[Word, option("--grace", help="Time between that and KILL; 10s.", metavar="DUR", more=True)] = None
-    backoff: Annotated[
-        Word,
-        option(
-            "--backoff",
-            help="Delay before a retry: exponential:10s..10m, fixed:D, linear:D..D, polynomial.",
-            metavar="KIND",
-            more=True,
-        ),
-    ] = None
-    retry_on: Annotated[
-        Words, option("--retry-on", help="Retry only these exit codes: 1,5-9.", metavar="CODES", more=True)
-    ] = None
-    no_retry_on: Annotated[
-        Words, option("--no-retry-on", help="Never retry these exit codes.", metavar="CODES", more=True)
-    ] = None
-    success_codes: Annotated[
-        Words, option("--success-codes", help="These exit codes are a success too.", metavar="CODES", more=True)
-    ] = None
-    on_lost: Annotated[
-        Word,
-        option(
-            "--on-lost",
-            help="When machine or runner dies: count the attempt, requeue, or hold.",
-            metavar="count|requeue|hold",
-            more=True,
-        ),
-    ] = None
-    slots: Annotated[Word, option("--slots", help="Slots of the pool it takes; 1.", metavar="N", more=True)] = None
-    env_file: Annotated[
-        Words, option("--env-file", help="Set the variables of a file; repeatable.", metavar="FILE", more=True)
-    ] = None
-    clean_env: Annotated[
-        bool,
-        option("--clean-env", help="Take over only HOME, LOGNAME, PATH, SHELL and USER of the environment.", more=True),
-    ] = False
-    umask: Annotated[
-        Word, option("--umask", help="File mode mask, octal; the caller's.", metavar="MASK", more=True)
-    ] = None
-    nice: Annotated[Word, option("--nice", help="Niceness, 0 to 19; the daemon's.", metavar="N", more=True)] = None
-    split: Annotated[bool, option("--split", help="Keep stdout and stderr apart.", more=True)] = False
-    shell: Annotated[
-        Word, option("--shell", help="Shell of a shell line; the pool's, /bin/sh.", metavar="PATH", more=True)
-    ] = None
-    keep: Annotated[
-        Word, option("--keep", help="How long it is remembered after its end.", metavar="DUR", more=True)
-    ] = None
-    on_success: Annotated[Words, option("--on-success", help="Then run this shell line.", metavar="CMD", more=True)] = (
-        None
-    )
-    on_failure: Annotated[Words, option("--on-failure", help="Run this when it failed.", metavar="CMD", more=True)] = (
-        None
-    )
-    on_end: Annotated[Words, option("--on-end", help="Run this when it ended, however.", metavar="CMD", more=True)] = (
-        None
-    )
-
+Parsed = TypeVar("Parsed")
 
 Setter = Callable[[Any, Any, Context], None]
 """Sets what one option says on a TaskSpec or TaskChanges. Raises UsageError without naming the option."""
 
 
-def given_options(options: SpecOptions) -> dict[str, Any]:
+def given_options(options: EditableOptions) -> dict[str, Any]:
     """What was given, by the name of its field."""
-    return {name: value for name in SETTERS if (value := getattr(options, name)) is not None and value is not False}
+    values = ((name, getattr(options, name, None)) for name in SETTERS)
+    return {name: value for name, value in values if value is not None and value is not False}
 
 
 def option_of(name: str) -> str:
@@ -211,6 +71,19 @@ def check_together(given: Mapping[str, Any]) -> None:
         raise UsageError("--if-exists without --key or --unique", hint="say what must not exist twice")
 
 
+def parse_named(name: str, text: str, parse: Callable[[str], Parsed]) -> Parsed:
+    """The value of an option that no task field stands behind. Raises UsageError naming the option."""
+    try:
+        return parse(text)
+    except UsageError as error:
+        raise UsageError(f"{name}: {error.message}", hint=error.hint) from error
+
+
+def find_named(name: str, text: str | None, parse: Callable[[str], Parsed]) -> Parsed | None:
+    """As `parse_named`; None when the option was not given."""
+    return None if text is None else parse_named(name, text, parse)
+
+
 def absolute(path: str, context: Context) -> str:
     """The path seen from the caller's directory; `..` and links are left to the kernel."""
     if not path:
@@ -238,10 +111,15 @@ def parse_backoff(text: str) -> Backoff:
     return Backoff(kind=kind, first_s=first, most_s=most)
 
 
+def parse_number(text: str) -> int:
+    """A whole number, as large as an id can be."""
+    return parse_count(text, least=0, most=HIGHEST_ID)
+
+
 def parse_count(text: str, *, least: int, most: int) -> int:
     """A whole number within bounds."""
     word = text.strip()
-    number = int(word) if word.isascii() and word.isdigit() and len(word) < 19 else None
+    number = int(word) if word.isascii() and word.isdigit() and len(word) < 20 else None
     if number is None or not least <= number <= most:
         raise UsageError(f"{text!r} is not a number from {least} to {most}")
     return number

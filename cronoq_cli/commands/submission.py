@@ -16,9 +16,11 @@ from cronoq_cli.commands.context import Context, NeedsClient
 from cronoq_cli.commands.declare import option
 from cronoq_cli.commands.each import fill_shell_line, fill_words, list_lines
 from cronoq_cli.commands.environment import capture_environment
+from cronoq_cli.commands.options import SpecOptions
 from cronoq_cli.commands.reading import is_callers_own, read_kept_stdin, read_text
-from cronoq_cli.commands.spec_options import SpecOptions, apply_options, given_options, parse_count
+from cronoq_cli.commands.spec_options import apply_options, given_options, parse_count, parse_named
 from cronoq_cli.errors import InvalidError, UsageError
+from cronoq_cli.model.ids import HIGHEST_ID
 from cronoq_cli.model.task import Condition, Dependency, TaskSpec
 from cronoq_cli.wire.requests import Submit
 
@@ -129,15 +131,10 @@ def build_submission(
             builder.add(command.put(copy.copy(builder.base)), given)
     request = builder.finish(batch=source is not None)
     if many.max_fails is not None:
-        request.max_fails = _max_fails(many.max_fails)
+        request.max_fails = parse_named(
+            "--max-fails", many.max_fails, lambda text: parse_count(text, least=1, most=HIGHEST_ID)
+        )
     return request
-
-
-def _max_fails(text: str) -> int:
-    try:
-        return parse_count(text, least=1, most=1_000_000_000)
-    except UsageError as error:
-        raise UsageError(f"--max-fails: {error.message}", hint=error.hint) from error
 
 
 def _check_many(given: dict[str, Any], source: str | None, path: str | None) -> None:

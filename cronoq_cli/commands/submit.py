@@ -12,11 +12,11 @@ from cronoq_cli.commands.answers import ask, tasks_of
 from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.declare import argument, option, verb
 from cronoq_cli.commands.following import follow_one
+from cronoq_cli.commands.options import SpecOptions
 from cronoq_cli.commands.outcome import decide_exit, decide_exit_of_all, describe_end, is_final
 from cronoq_cli.commands.render.json import print_json
 from cronoq_cli.commands.render.notes import print_notes
 from cronoq_cli.commands.result import write_result
-from cronoq_cli.commands.spec_options import SpecOptions
 from cronoq_cli.commands.submission import CommandOptions, ManyOptions, build_submission
 from cronoq_cli.errors import UsageError
 from cronoq_cli.model.ids import format_ids

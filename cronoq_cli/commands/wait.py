@@ -11,8 +11,8 @@ from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.declare import option, verb
 from cronoq_cli.commands.render.json import print_json
 from cronoq_cli.commands.selectors import Selection, get_selector, is_one_task
+from cronoq_cli.commands.spec_options import find_named
 from cronoq_cli.commands.submit import finish
-from cronoq_cli.errors import UsageError
 from cronoq_cli.model.duration import parse_duration
 from cronoq_cli.wire.requests import Reply, WaitTasks
 
@@ -45,7 +45,7 @@ def wait(
     context.json = json
     selector = get_selector(select)
     context.one_task = is_one_task(selector)
-    reply = _wait(context, WaitTasks(select=selector, any=any_), _seconds(timeout))
+    reply = _wait(context, WaitTasks(select=selector, any=any_), find_named("--timeout", timeout, parse_duration))
     tasks = tasks_of(reply.doc)
     if json:
         print_json(context, reply.doc)
@@ -57,10 +57,3 @@ def _wait(context: Context, request: WaitTasks, timeout_s: float | None) -> Repl
     if context.in_daemon and timeout_s is None:
         return ask(context, request)
     return context.need_streams().wait(request, timeout_s)
-
-
-def _seconds(text: str | None) -> float | None:
-    try:
-        return None if text is None else parse_duration(text)
-    except UsageError as error:
-        raise UsageError(f"--timeout: {error.message}", hint=error.hint) from error

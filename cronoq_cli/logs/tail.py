@@ -34,6 +34,18 @@ class Tail:
             self.sink(piece)
         return passed
 
+    def renew(self) -> None:
+        """Go on with the file that has taken this one's place, when the log was rotated."""
+        if self._file is None:
+            return
+        try:
+            there = os.stat(self.path)
+        except FileNotFoundError:
+            return
+        if not os.path.samestat(there, os.fstat(self._file.fileno())):
+            self.close()
+            self._offset, self._lines = 0, None
+
     def close(self) -> None:
         """Let go of the file."""
         if self._file is not None:

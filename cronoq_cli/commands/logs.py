@@ -1,0 +1,202 @@
+"""`cronoq logs`: the output of tasks, as raw bytes. The daemon tells where the files are; they are read here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from cronoq_cli.commands.answers import Json, ask, tasks_of
+from cronoq_cli.commands.context import Context
+from cronoq_cli.commands.declare import option, verb
+from cronoq_cli.commands.following import Follower, outputs_of, silent
+from cronoq_cli.commands.render.json import print_json
+from cronoq_cli.commands.render.notes import print_notes
+from cronoq_cli.commands.selectors import Selection, get_selector
+from cronoq_cli.commands.spec_options import find_named, parse_number
+from cronoq_cli.errors import ConflictError, CronoqError, NotFoundError, UsageError
+from cronoq_cli.logs.tail import Sink, Tail
+from cronoq_cli.model.duration import parse_duration
+from cronoq_cli.model.moment import parse_moment
+from cronoq_cli.wire.requests import ShowTasks
+
+EXAMPLES = ("cronoq logs 7", "cronoq logs -f last", "cronoq logs -n 20 --attempt 2 7", "cronoq logs --since 10m --all")
+BROKEN_PIPE = 141
+
+
+@dataclass(slots=True)
+class LogOptions:
+    """Which part of the output."""
+
+    follow: Annotated[bool, option("--follow", "-f", help="Go on until the task has ended, over its retries.")] = False
+    lines: Annotated[str | None, option("--lines", "-n", help="Only the last N lines.", metavar="N")] = None
+    attempt: Annotated[
+        str | None, option("--attempt", help="Of this attempt, from 1; else of the latest.", metavar="N")
+    ] = None
+    stdout: Annotated[bool, option("--stdout", help="Only stdout, of a split log.")] = False
+    stderr: Annotated[bool, option("--stderr", help="Only stderr, of a split log.")] = False
+    since: Annotated[
+        str | None,
+        option("--since", help="All attempts that still ran at this time, or so long ago.", metavar="TIME|DUR"),
+    ] = None
+
+    def check(self) -> None:
+        """Refuse what contradicts itself."""
+        if self.stdout and self.stderr:
+            raise UsageError("--stdout and --stderr together", hint="leave both out to see both")
+        if self.attempt is not None and (self.follow or self.since is not None):
+            raise UsageError("--attempt with --follow or --since", hint="they choose the attempts themselves")
+        if self.follow and self.since is not None:
+            raise UsageError("--since with --follow", hint="use -n for where to begin")
+
+
+def declare(app: typer.Typer) -> None:
+    """Declare the verb, and the alias `follow`."""
+    verb(app, "logs", aliases=("log",), examples=EXAMPLES, panel="See tasks")(logs)
+    verb(app, "follow", hidden=True)(follow)
+
+
+def logs(context: Context, select: Selection, which: LogOptions, json: Json = False) -> int | None:
+    """Show the output of tasks: that of the latest attempt, unless options say otherwise.
+
+    The bytes come as the task wrote them; stdout and stderr of a split log go to stdout and stderr.
+    """
+    which.check()
+    if which.follow and json:
+        raise UsageError("--json with --follow", hint="use one of them")
+    context.json = json
+    context.need_streams()
+    lines = find_named("--lines", which.lines, parse_number)
+    reply = ask(context, ShowTasks(select=get_selector(select)))
+    tasks = tasks_of(reply.doc)
+    if which.follow:
+        return _follow(context, tasks, which, lines)
+    parts = [part for task in tasks for part in _parts_of(context, task, which)]
+    if json:
+        print_json(context, {"logs": [_describe(part, lines) for part in parts]})
+        return reply.exit
+    return _print(context, parts, lines) or reply.exit
+
+
+def follow(context: Context, select: Selection, which: LogOptions) -> int | None:
+    """Show the output of a task as it comes, until it has ended."""
+    which.follow = True
+    return logs(context, select, which)
+
+
+@dataclass(slots=True)
+class _Part:
+    """The log of one stream of one attempt."""
+
+    task: int
+    attempt: int
+    stream: str
+    path: str
+
+
+def _parts_of(context: Context, task: Mapping[str, Any], which: LogOptions) -> list[_Part]:
+    chosen = _choose(context, task, which)
+    if not task["attempts"]:
+        print_notes(context, [f"task {task['id']} has not started yet"])
+    for attempt in chosen:
+        _check_split(task, attempt, which)
+    return [part for attempt in chosen for part in _streams_of(task, attempt, which)]
+
+
+def _choose(context: Context, task: Mapping[str, Any], which: LogOptions) -> list[Mapping[str, Any]]:
+    attempts = list(task["attempts"])
+    if which.attempt is not None:
+        number = find_named("--attempt", which.attempt, parse_number)
+        chosen = [attempt for attempt in attempts if attempt["number"] == number]
+        if not chosen:
+            raise NotFoundError(f"task {task['id']} has no attempt {number}", hint=f"it has {len(attempts)}")
+        return chosen
+    if which.since is not None:
+        since_at = _moment(which.since, context)
+        return [attempt for attempt in attempts if _ended_at(attempt, context) >= since_at]
+    return attempts[-1:]
+
+
+def _moment(text: str, context: Context) -> float:
+    """A length of time means that long ago."""
+    try:
+        return context.now() - parse_duration(text)
+    except UsageError:
+        value = find_named("--since", text, lambda word: parse_moment(word, now=context.now(), zone=context.zone()))
+        return value if value is not None else context.now()
+
+
+def _ended_at(attempt: Mapping[str, Any], context: Context) -> float:
+    text = attempt["finished_at"]
+    return context.now() if text is None else parse_moment(text, now=context.now(), zone=context.zone())
+
+
+def _check_split(task: Mapping[str, Any], attempt: Mapping[str, Any], which: LogOptions) -> None:
+    if (which.stdout or which.stderr) and attempt["stderr_log"] is None:
+        raise ConflictError(
+            f"task {task['id']} has one log for both streams", hint="submit with --split to keep them apart"
+        )
+
+
+def _streams_of(task: Mapping[str, Any], attempt: Mapping[str, Any], which: LogOptions) -> list[_Part]:
+    found = []
+    for stream, path, hidden in (
+        ("stdout", attempt["log"], which.stderr),
+        ("stderr", attempt["stderr_log"], which.stdout),
+    ):
+        if path is not None and not hidden:
+            found.append(_Part(task["id"], attempt["number"], stream, path))
+    return found
+
+
+def _print(context: Context, parts: list[_Part], lines: int | None) -> int:
+    outputs = outputs_of(context)
+    for part in parts:
+        output = outputs[part.stream == "stderr"]
+        if not _pump(part, output, lines):
+            _note_if_gone(context, part)
+        output.end()
+    return BROKEN_PIPE if outputs[0].broken else 0
+
+
+def _pump(part: _Part, sink: Sink, lines: int | None) -> int:
+    tail = Tail(part.path, sink, lines=lines)
+    try:
+        return tail.pump()
+    except OSError as error:
+        raise CronoqError(f"cannot read {part.path}: {error.strerror}", code="log") from error
+    finally:
+        tail.close()
+
+
+def _note_if_gone(context: Context, part: _Part) -> None:
+    try:
+        with open(part.path, "rb"):
+            return
+    except OSError:
+        print_notes(context, [f"the log of task {part.task}, attempt {part.attempt}, is gone"])
+
+
+def _describe(part: _Part, lines: int | None) -> dict[str, Any]:
+    pieces: list[bytes] = []
+    _pump(part, pieces.append, lines)
+    text = b"".join(pieces).decode("utf-8", "surrogateescape")
+    return {"id": part.task, "attempt": part.attempt, "stream": part.stream, "path": part.path, "text": text}
+
+
+def _follow(context: Context, tasks: list[Mapping[str, Any]], which: LogOptions, lines: int | None) -> int:
+    if len(tasks) != 1:
+        raise UsageError(f"--follow with {len(tasks)} tasks", hint="follow one task at a time")
+    if tasks[0]["attempts"]:
+        _check_split(tasks[0], tasks[0]["attempts"][-1], which)
+    out, err = outputs_of(context)
+    sinks: tuple[Sink, Sink] = (silent if which.stderr else out, silent if which.stdout else err)
+    follower = Follower(context, tasks[0]["id"], sinks=sinks, latest_only=True, lines=lines)
+    try:
+        follower.run()
+    finally:
+        out.end()
+        err.end()
+    return BROKEN_PIPE if out.broken else 0
