@@ -1,0 +1,162 @@
+"""What the server serves: requests to their handlers, forwarded command lines through the commands, watch streams.
+
+Meaning only: sockets and frames are the server's, the door is the scheduler's.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from cronoq_cli.commands.app import run_line
+from cronoq_cli.commands.context import Context
+from cronoq_cli.commands.render.notes import print_error
+from cronoq_cli.daemon.desk import Desk
+from cronoq_cli.daemon.handlers import housekeeping, pools, reads, service, submit, verbs
+from cronoq_cli.daemon.service import Service
+from cronoq_cli.errors import CronoqError
+from cronoq_cli.model.snapshot import describe_transition
+from cronoq_cli.model.task import Transition
+from cronoq_cli.wire import requests
+from cronoq_cli.wire.codec import CommandLine, LineAnswer
+from cronoq_cli.wire.requests import Reply, Request, Watch
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+HANDLERS: Mapping[type, Callable[[Desk, Any], Reply]] = {
+    requests.Submit: submit.submit,
+    requests.Rerun: submit.rerun,
+    requests.ListTasks: reads.list_tasks,
+    requests.ShowTasks: reads.show_tasks,
+    requests.WaitTasks: reads.wait_tasks,
+    requests.Events: reads.list_events,
+    requests.Cancel: verbs.cancel,
+    requests.Hold: verbs.hold,
+    requests.Release: verbs.release,
+    requests.Retry: verbs.retry,
+    requests.StartNow: verbs.start_now,
+    requests.Move: verbs.move,
+    requests.Edit: verbs.edit,
+    requests.Signal: verbs.signal,
+    requests.Remove: housekeeping.remove,
+    requests.Prune: housekeeping.prune,
+    requests.Pools: pools.show_pools,
+    requests.PausePool: pools.pause_pools,
+    requests.ResumePool: pools.resume_pools,
+}
+SERVICE: Mapping[type, Callable[[Service, Any], Reply]] = {
+    requests.DaemonStatus: service.status,
+    requests.DaemonStop: service.stop,
+    requests.Reload: service.reload,
+}
+READ_STEP = 1000
+"""Stored transitions a watcher is sent at once before the live ones."""
+
+Send = Callable[[dict[str, Any]], None]
+
+
+class Application:
+    """One daemon's meaning."""
+
+    def __init__(self, desk: Desk, daemon: Service) -> None:
+        self._desk = desk
+        self._daemon = daemon
+        self._watchers: dict[int, tuple[frozenset[int] | None, Send]] = {}
+        self._next_watcher = 0
+        desk.scheduler.on_commit = self._publish
+
+    def answer(self, request: Request) -> Reply:
+        """Carry out a request."""
+        handler = HANDLERS.get(type(request))
+        if handler is not None:
+            return handler(self._desk, request)
+        return SERVICE[type(request)](self._daemon, request)
+
+    def run(self, call: Callable[[], T], done: Callable[[T | BaseException], None]) -> Callable[[], None] | None:
+        """The door."""
+        return self._desk.scheduler.run(call, done)
+
+    # -- command lines -------------------------------------------------------------------------------------------
+
+    def answer_line(self, line: CommandLine) -> LineAnswer:
+        """Parse and run a command line with the same commands the client has. Raises NeedsClient."""
+        context = self._make_context(line)
+        status = run_line(line.argv, context)
+        return _collect(context, status)
+
+    def refuse_line(self, line: CommandLine, error: CronoqError) -> LineAnswer:
+        """The answer to a line whose commit failed: what it printed does not hold."""
+        context = self._make_context(line)
+        print_error(context, error, as_json="--json" in line.argv)
+        return _collect(context, error.exit)
+
+    def _make_context(self, line: CommandLine) -> Context:
+        return Context(
+            gateway=_LocalGateway(self),
+            cwd=line.cwd,
+            umask=line.umask,
+            env=line.env,
+            out=io.StringIO(newline=""),
+            err=io.StringIO(newline=""),
+            now=lambda: self._desk.now().wall,
+            stdin_tty=line.stdin_tty,
+            stdout_tty=line.stdout_tty,
+            stderr_tty=line.stderr_tty,
+            columns=line.columns,
+            home=self._desk.paths.home,
+        )
+
+    # -- watching ------------------------------------------------------------------------------------------------
+
+    def watch(self, request: Watch, send: Send) -> Callable[[], None]:
+        """Send what is stored after `after_seq`, then each transition as it is committed."""
+        ids: list[int] | None = None
+        if request.select is not None and not request.select.is_empty():
+            ids = self._desk.selecting.select(request.select, reads.ALL_STATUSES).ids
+        store = self._desk.scheduler.store
+        last = store.last_transition_seq()
+        send({"watching": last if request.after_seq is None else request.after_seq, "tasks": ids})
+        after = last if request.after_seq is None else request.after_seq
+        while after < last:
+            found = store.list_transitions(after, READ_STEP, ids)
+            for transition in found:
+                send({"event": describe_transition(transition)})
+            after = found[-1].seq if found else last
+        return self._add_watcher(None if ids is None else frozenset(ids), send)
+
+    def _add_watcher(self, ids: frozenset[int] | None, send: Send) -> Callable[[], None]:
+        self._next_watcher += 1
+        number = self._next_watcher
+        self._watchers[number] = (ids, send)
+        return lambda: self._watchers.pop(number, None) and None
+
+    def _publish(self, transitions: list[Transition]) -> None:
+        if not self._watchers:
+            return
+        for transition in transitions:
+            message = {"event": describe_transition(transition)}
+            for ids, send in list(self._watchers.values()):
+                if ids is None or transition.id in ids:
+                    send(message)
+
+
+class _LocalGateway:
+    """Answers a command's requests within the daemon."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+
+    def ask(self, request: Request) -> Reply:
+        """Carry out a request."""
+        return self._application.answer(request)
+
+
+def _collect(context: Context, status: int) -> LineAnswer:
+    assert isinstance(context.out, io.StringIO)
+    assert isinstance(context.err, io.StringIO)
+    out = context.out.getvalue().encode("utf-8", "surrogateescape")
+    err = context.err.getvalue().encode("utf-8", "surrogateescape")
+    return LineAnswer(status, out, err)

@@ -1,0 +1,33 @@
+"""From the engine's effects to the rows of one commit. No I/O."""
+
+from __future__ import annotations
+
+from cronoq_cli.engine.messages import Effects
+from cronoq_cli.store.contract import Changes
+
+
+def collect_changes(effects: Effects, extra: Changes) -> Changes:
+    """The last state of every row the effects touch, and the rows asked for beside them."""
+    new, edited = effects.new, effects.edited
+    changes = Changes(
+        attempts=list(effects.attempts.values()),
+        edges_opened=effects.edges_opened,
+        edges_closed=effects.edges_closed,
+        forgotten_edges=effects.forgotten_edges,
+        batches=list(effects.batches.values()),
+        transitions=[*effects.transitions, *extra.transitions],
+        envs=extra.envs,
+        stdins=extra.stdins,
+        pools={**effects.pools, **extra.pools},
+        removed=extra.removed,
+    )
+    fresh, updated, respecced = [], [], []
+    for task_id, task in effects.touched.items():
+        if task_id in new:
+            fresh.append(task.to_record(edited.get(task_id, new[task_id])))
+        elif task_id in edited:
+            respecced.append(task.to_record(edited[task_id]))
+        else:
+            updated.append(task.to_record())
+    changes.new, changes.updated, changes.respecced = fresh, updated, respecced
+    return changes

@@ -1,0 +1,174 @@
+"""What every handler works with: the scheduler, the selector, the settings, and the way a task is described.
+
+Handlers are functions of a desk and a request; this module decides nothing of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from cronoq_cli.config.paths import Paths
+from cronoq_cli.config.settings import PoolSettings, Settings
+from cronoq_cli.daemon.orders import DEFAULT_SHELL
+from cronoq_cli.daemon.scheduler import Scheduler
+from cronoq_cli.daemon.selection import Selecting
+from cronoq_cli.engine.live import LiveTask, Now
+from cronoq_cli.errors import NotFoundError, TryLaterError
+from cronoq_cli.model.lifecycle import Status
+from cronoq_cli.model.places import fill_place, log_name, report_name
+from cronoq_cli.model.snapshot import Defaults, describe_task
+from cronoq_cli.model.task import AttemptRecord, TaskRecord
+from cronoq_cli.model.words import format_size
+
+SPACE_CHECK_S = 1.0
+LEAST_FREE = 256 * 1024 * 1024
+LEAST_SHARE = 0.05
+_NO_POOL = PoolSettings(workers=0)
+_REPORT_TAIL = 4096
+
+
+@dataclass(slots=True)
+class Desk:
+    """One daemon's desk."""
+
+    scheduler: Scheduler
+    settings: Settings
+    paths: Paths
+    selecting: Selecting = field(init=False)
+    _space_checked_at: float = float("-inf")
+
+    def __post_init__(self) -> None:
+        """The selector works on the same scheduler."""
+        self.selecting = Selecting(self.scheduler)
+
+    def now(self) -> Now:
+        """The present moment on both clocks."""
+        return self.scheduler.clock()
+
+    def pool_settings(self, name: str) -> PoolSettings:
+        """What the configuration says of a pool; nothing for one that is configured no more."""
+        return self.settings.pools.get(name, _NO_POOL)
+
+    def get_record(self, task_id: int) -> TaskRecord:
+        """A task as it stands. Raises NotFoundError."""
+        record = self.scheduler.find_record(task_id)
+        if record is None:
+            raise NotFoundError(f"no task {task_id}")
+        return record
+
+    def find_status(self, task_id: int) -> Status | None:
+        """The status of a task, None when it is unknown."""
+        task = self.scheduler.find_live(task_id)
+        if task is not None:
+            return task.status
+        record = self.scheduler.find_record(task_id)
+        return None if record is None else record.status
+
+    def check_space(self) -> None:
+        """Raises TryLaterError when the state directory's file system is fuller than the guard allows."""
+        now = self.now().awake
+        if now - self._space_checked_at < SPACE_CHECK_S:
+            return
+        try:
+            space = os.statvfs(self.paths.state_dir)
+        except OSError as error:
+            raise TryLaterError(f"the state directory cannot be seen: {error.strerror}", code="no-space") from error
+        free = space.f_bavail * space.f_frsize
+        guard = self.settings.logs.min_free
+        if guard is None:
+            guard = min(LEAST_FREE, int(space.f_blocks * space.f_frsize * LEAST_SHARE))
+        if free < guard:
+            raise TryLaterError(
+                f"no space: {format_size(free)} free in {self.paths.state_dir}, {format_size(guard)} must stay free",
+                hint="make room, or lower logs.min_free",
+                code="no-space",
+            )
+        self._space_checked_at = now
+
+    # -- describing ----------------------------------------------------------------------------------------------
+
+    def describe(
+        self, record: TaskRecord, *, attempts: Sequence[AttemptRecord] | None = None, **facts: Any
+    ) -> dict[str, Any]:
+        """The document of a task, with what only the engine knows: why it waits, its pid, its progress."""
+        live = self.scheduler.find_live(record.id)
+        pool = self.pool_settings(record.spec.pool)
+        if live is not None and live.is_waiting:
+            record.reason = self.explain_waiting(live)
+            facts.setdefault("edges", self.scheduler.engine.state.graph.list_open(live.id))
+        if record.status is Status.RUNNING:
+            record.progress = self._read_progress(record) or record.progress
+        record.log = self.find_log(record)
+        for attempt in attempts or ():
+            attempt.log, attempt.stderr_log = self.find_logs(record, attempt.number)
+        facts["defaults"] = Defaults(
+            shell=pool.shell or DEFAULT_SHELL,
+            retries=pool.retries or 0,
+            timeout_s=pool.timeout_s,
+            on_lost=pool.on_lost or "count",
+        )
+        if attempts is not None:
+            facts["attempts"] = attempts
+        return describe_task(record, now=self.now().wall, pid=None if live is None else live.pid, **facts)
+
+    def find_log(self, record: TaskRecord) -> str | None:
+        """Where the standard output of the newest attempt is, or None before the first."""
+        return self.find_logs(record, record.attempt)[0] if record.attempt else None
+
+    def find_logs(self, record: TaskRecord, attempt: int) -> tuple[str, str | None]:
+        """Where an attempt's standard output is, and its standard error when that is apart."""
+        spec, logs = record.spec, self.paths.logs_dir
+        out = os.path.join(logs, log_name(record.id, attempt))
+        err = os.path.join(logs, log_name(record.id, attempt, stderr=True)) if spec.split else None
+        if spec.stdout is not None:
+            out = fill_place(spec.stdout, record.id, attempt, spec.name)
+        if spec.stderr is not None:
+            err = fill_place(spec.stderr, record.id, attempt, spec.name)
+        return out, err
+
+    def _read_progress(self, record: TaskRecord) -> str | None:
+        """The last progress a running task has reported; its report file is read when somebody asks."""
+        path = os.path.join(self.paths.logs_dir, report_name(record.id, record.attempt))
+        try:
+            with open(path, "rb") as stream:
+                size = stream.seek(0, os.SEEK_END)
+                stream.seek(max(0, size - _REPORT_TAIL))
+                lines = stream.read(_REPORT_TAIL).decode("utf-8", "replace").split("\n")
+        except OSError:
+            return None
+        found = [line.removeprefix("progress=") for line in lines[:-1] if line.startswith("progress=")]
+        return found[-1].strip() if found else None
+
+    def explain_waiting(self, task: LiveTask) -> str | None:
+        """Why a task waits, in a few words."""
+        if task.status is Status.READY:
+            return self._explain_ready(task)
+        if task.status is Status.BLOCKED and not task.held:
+            return self._explain_edges(task)
+        return task.reason
+
+    def _explain_ready(self, task: LiveTask) -> str:
+        state = self.scheduler.engine.state
+        pool = state.pools[task.pool]
+        if task.leased or task.reason is not None:
+            return task.reason or "handed to the runner"
+        if state.stopping or state.draining:
+            return "the daemon is draining"
+        if pool.paused:
+            return f"pool {pool.name} is paused"
+        if not state.compared:
+            return "waits for the runner"
+        if task.batch is not None and task.batch.is_full:
+            return f"{task.batch.record.limit} of its array run"
+        if pool.workers == 0:
+            return f"pool {pool.name} has no workers"
+        return "waits for a slot" if task.slots == 1 else f"waits for {task.slots} slots"
+
+    def _explain_edges(self, task: LiveTask) -> str:
+        edges = self.scheduler.engine.state.graph.list_open(task.id)
+        names = [str(edge.target) if edge.target is not None else f"key {edge.awaited}" for edge in edges[:3]]
+        more = f" and {len(edges) - 3} more" if len(edges) > 3 else ""
+        return f"after {', '.join(names)}{more}"

@@ -1,0 +1,177 @@
+"""What changes nothing: listings, documents, waiting, the event history."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from cronoq_cli.daemon.desk import Desk
+from cronoq_cli.daemon.parked import NotYet
+from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
+from cronoq_cli.model.snapshot import describe_transition
+from cronoq_cli.model.task import TaskRecord
+from cronoq_cli.store.contract import Filter, iter_env
+from cronoq_cli.wire.requests import Events, ListTasks, Reply, ShowTasks, WaitTasks
+
+LAST_ENDED = 10
+MOST_SORTED = 2000
+"""Of scheduled, retrying and blocked tasks more than this are listed as they come, not by their due time."""
+ALL_STATUSES = frozenset(Status)
+
+
+# -- ls --------------------------------------------------------------------------------------------------------------
+
+
+def list_tasks(desk: Desk, request: ListTasks) -> Reply:
+    """What runs, the next waiting in their order, the last ended; or the selected; or a page of the history."""
+    if request.finished:
+        return _list_finished(desk, request)
+    if not request.select.is_empty():
+        return _list_selected(desk, request)
+    running = _list_running(desk)
+    total = sum(desk.scheduler.engine.state.pools[name].counts[status] for name in _pools(desk) for status in _QUEUED)
+    most = total if request.limit is None else request.limit
+    waiting = list_next(desk, most)
+    ended = desk.scheduler.store.list_where(
+        Filter(statuses=_FINALS, by_end=True, newest_first=True, limit=None if request.limit is None else LAST_ENDED)
+    )
+    records = desk.scheduler.list_records([*running, *waiting])
+    documents = [desk.describe(record) for record in [*records, *reversed(ended)]]
+    summary = summarize(desk)
+    return Reply(doc={"tasks": documents, "more": max(0, total - len(waiting)), "summary": summary})
+
+
+_FINALS = sorted(status.value for status in FINAL)
+_QUEUED = (Status.READY, Status.SCHEDULED, Status.RETRYING, Status.BLOCKED)
+
+
+def _pools(desk: Desk) -> list[str]:
+    return list(desk.scheduler.engine.state.pools)
+
+
+def summarize(desk: Desk) -> dict[str, int]:
+    """How many live tasks stand where."""
+    counts: dict[str, int] = {}
+    for pool in desk.scheduler.engine.state.pools.values():
+        for status, count in pool.counts.items():
+            counts[status.value] = counts.get(status.value, 0) + count
+    return counts
+
+
+def _list_running(desk: Desk) -> list[int]:
+    pools = desk.scheduler.engine.state.pools.values()
+    running = [task for pool in pools for task in pool.running.values() if task.status is Status.RUNNING]
+    return [task.id for task in sorted(running, key=lambda task: (task.started_at or 0.0, task.id))]
+
+
+def list_next(desk: Desk, most: int) -> list[int]:
+    """Up to `most` waiting tasks in the order in which they are expected: ready by score, then by due time."""
+    state, wall = desk.scheduler.engine.state, desk.now().wall
+    ready = [task for pool in state.pools.values() for task in pool.leased.values()]
+    ready += [task for pool in state.pools.values() for task in pool.lanes.first(most, state.scoring, wall)]
+    ready.sort(key=lambda task: (not task.leased, -state.scoring.score(task, wall), task.seq))
+    ids = list(dict.fromkeys(task.id for task in ready))[:most]
+    ids += [task.id for pool in state.pools.values() for task in islice(pool.unfit.values(), most)]
+    if len(ids) < most:
+        ids += islice(_later(desk), most - len(ids))
+    return ids[:most]
+
+
+def _later(desk: Desk) -> Iterator[int]:
+    state = desk.scheduler.engine.state
+    later = (Status.SCHEDULED, Status.RETRYING, Status.BLOCKED)
+    count = sum(pool.counts[status] for pool in state.pools.values() for status in later)
+    found = (task for task in state.tasks.values() if task.status in later)
+    if count > MOST_SORTED:
+        return (task.id for task in found)
+    far = float("inf")
+    return (task.id for task in sorted(found, key=lambda task: (task.due_at or far, task.seq)))
+
+
+def _list_selected(desk: Desk, request: ListTasks) -> Reply:
+    ids = desk.selecting.select(request.select, ALL_STATUSES).ids
+    most = len(ids) if request.limit is None else request.limit
+    live = {task_id for task_id in ids if (task := desk.scheduler.find_live(task_id)) and task.status in LIVE}
+    rank = {task_id: place for place, task_id in enumerate([*_list_running(desk), *list_next(desk, most)])}
+    ids.sort(key=lambda task_id: (task_id not in live, rank.get(task_id, len(rank)) if task_id in live else 0))
+    shown = ids if len(ids) <= most else (ids[:most] if live else ids[-most:])
+    documents = [desk.describe(record) for record in desk.scheduler.list_records(shown)]
+    return Reply(doc={"tasks": documents, "more": len(ids) - len(shown)})
+
+
+def _list_finished(desk: Desk, request: ListTasks) -> Reply:
+    select = request.select
+    wanted = Filter(
+        statuses=[word for word in _FINALS if not select.statuses or word in select.statuses],
+        pools=select.pools or None,
+        tags=select.tags or None,
+        name_glob=select.name_glob,
+        after_id=request.after_id,
+        limit=None if request.limit is None else request.limit + 1,
+    )
+    records = desk.scheduler.store.list_where(wanted)
+    shown = records if request.limit is None else records[: request.limit]
+    more = len(records) - len(shown)
+    return Reply(doc={"tasks": [desk.describe(record) for record in shown], "more": more})
+
+
+# -- show, wait ------------------------------------------------------------------------------------------------------
+
+
+def show_tasks(desk: Desk, request: ShowTasks) -> Reply:
+    """Whole documents with attempts and the names in the environment, or with its values when asked."""
+    ids = desk.selecting.select(request.select, ALL_STATUSES).ids
+    documents = [describe_whole(desk, record, env=request.env) for record in desk.scheduler.list_records(ids)]
+    return Reply(doc=_one_or_many(documents))
+
+
+def describe_whole(desk: Desk, record: TaskRecord, *, env: bool = False) -> dict[str, Any]:
+    """The document of `show`."""
+    store = desk.scheduler.store
+    facts: dict[str, Any] = {"attempts": store.list_attempts(record.id)}
+    variables = dict(iter_env(store.find_env(record.spec.env) or b""))
+    values = {os.fsdecode(name): os.fsdecode(value) for name, value in variables.items()}
+    for name, changed in record.spec.env_changes.items():
+        if changed is not None:
+            values[name] = changed
+        else:
+            values.pop(name, None)
+    facts["env" if env else "env_names"] = values if env else sorted(values)
+    return desk.describe(record, **facts)
+
+
+def _one_or_many(documents: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"task": documents[0]} if len(documents) == 1 else {"tasks": documents}
+
+
+def wait_tasks(desk: Desk, request: WaitTasks) -> Reply:
+    """The documents of the selected tasks when all (or any) are final; until then the request waits."""
+    ids = desk.selecting.select(request.select, LIVE).ids
+    waiting = [task_id for task_id in ids if (task := desk.scheduler.find_live(task_id)) and task.status in LIVE]
+    if waiting and (len(waiting) == len(ids) or not request.any):
+        raise NotYet(waiting if request.any else waiting[:1])
+    desk.scheduler.must_commit()
+    ended = [task_id for task_id in ids if task_id not in set(waiting)] if request.any else ids
+    records = desk.scheduler.list_records(ended)
+    if len(records) == 1:
+        return Reply(doc={"tasks": [desk.describe(records[0], attempts=desk.scheduler.store.list_attempts(ended[0]))]})
+    return Reply(doc={"tasks": [desk.describe(record) for record in records]})
+
+
+# -- events ----------------------------------------------------------------------------------------------------------
+
+
+def list_events(desk: Desk, request: Events) -> Reply:
+    """Stored transitions, oldest first."""
+    store = desk.scheduler.store
+    ids = None if request.select is None else desk.selecting.select(request.select, ALL_STATUSES).ids
+    limit = 1_000_000 if request.limit is None else request.limit
+    after = request.after_seq
+    if after is None:
+        after = 0 if request.limit is None or ids is not None else max(0, store.last_transition_seq() - limit)
+    found = store.list_transitions(after, 1_000_000 if ids is not None and request.after_seq is None else limit, ids)
+    if request.after_seq is None and request.limit is not None:
+        found = found[-limit:]
+    return Reply(doc={"events": [describe_transition(transition) for transition in found]})

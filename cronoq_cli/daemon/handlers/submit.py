@@ -1,0 +1,173 @@
+"""Submissions: references resolved, duplicates found, then one event. Also `rerun`, which submits copies."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from typing import Any
+
+import msgspec
+
+from cronoq_cli.daemon.desk import Desk
+from cronoq_cli.engine.messages import Accepted, Newcomer, Submitted, WantedEdge
+from cronoq_cli.errors import InvalidError, NotFoundError, TryLaterError
+from cronoq_cli.model.lifecycle import FINAL
+from cronoq_cli.model.task import Dependency, TaskSpec
+from cronoq_cli.model.words import hint_for, is_key
+from cronoq_cli.wire.requests import Reply, Rerun, Submit
+
+MOST_DESCRIBED = 1000
+"""Documents of a submission's tasks in its answer; of a larger one the ids tell."""
+
+
+Keys = dict[str | None, int]
+"""Index of the spec that has a key, of one submission."""
+
+
+def submit(desk: Desk, request: Submit) -> Reply:
+    """Queue tasks, all or none; the answer has their documents, or those that stood there already."""
+    _check_accepting(desk)
+    newcomers = _build_newcomers(desk, request)
+    if request.dry_run:
+        return Reply(doc={"tasks": [], "dry_run": True, "count": len(newcomers)})
+    members = len(newcomers) if request.members is None else request.members
+    event = Submitted(newcomers, request.batch, members, request.limit, request.max_fails)
+    accepted: Accepted = desk.scheduler.apply(event)
+    desk.scheduler.must_commit()
+    _keep_belongings(desk, request, accepted)
+    return _answer(desk, request, accepted, members)
+
+
+def _check_accepting(desk: Desk) -> None:
+    desk.scheduler.check_writable()
+    if desk.scheduler.engine.state.draining or desk.scheduler.engine.state.stopping:
+        raise TryLaterError("the daemon is draining or stopping", hint="try again when it runs again", code="draining")
+    desk.check_space()
+
+
+def _build_newcomers(desk: Desk, request: Submit) -> list[Newcomer]:
+    keys: Keys = {spec.key: index for index, spec in enumerate(request.specs) if spec.key is not None}
+    newcomers = []
+    for index, spec in enumerate(request.specs):
+        try:
+            newcomers.append(_build_newcomer(desk, spec, keys))
+        except (InvalidError, NotFoundError) as error:
+            if request.lines is None or index >= len(request.lines):
+                raise
+            raise InvalidError(
+                f"line {request.lines[index]}: {error.message}", hint=error.hint, code=error.code
+            ) from error
+    return newcomers
+
+
+def _build_newcomer(desk: Desk, spec: TaskSpec, keys: Keys) -> Newcomer:
+    _check_pool(desk, spec.pool)
+    fingerprint = None if spec.unique_s is None else decide_fingerprint(spec)
+    existing = _find_existing(desk, spec, fingerprint)
+    edges = [edge for dependency in spec.after for edge in resolve_dependency(desk, dependency, spec, keys)]
+    return Newcomer(spec, edges, existing, fingerprint)
+
+
+def _check_pool(desk: Desk, name: str) -> None:
+    known = desk.scheduler.engine.state.pools
+    if name not in known:
+        raise InvalidError(f"unknown pool {name!r}", hint=hint_for(name, list(known)), code="unknown-pool")
+
+
+def decide_fingerprint(spec: TaskSpec) -> str:
+    """What `--unique` compares: command, directory and pool."""
+    what = [spec.command, spec.shell_line, spec.shell, spec.cwd, spec.pool]
+    return hashlib.sha256(json.dumps(what).encode("ascii")).hexdigest()[:32]
+
+
+def _find_existing(desk: Desk, spec: TaskSpec, fingerprint: str | None) -> int | None:
+    """A task outside the engine that stands for this one: the same key remembered (`--once`), or the same command."""
+    if spec.key is not None and spec.once and spec.if_exists != "replace":
+        found = desk.selecting.find_key(spec.key)
+        if found is not None:
+            return found
+    if fingerprint is None:
+        return None
+    since = desk.now().wall - (spec.unique_s or 0.0)
+    pending = desk.scheduler.engine.state.effects.touched.values()
+    fresh = [task.id for task in pending if task.facts and task.facts.get("fingerprint") == fingerprint]
+    if fresh:
+        return max(fresh)
+    record = desk.scheduler.store.find_newest_with_fingerprint(fingerprint, since)
+    return None if record is None else record.id
+
+
+def resolve_dependency(desk: Desk, dependency: Dependency, spec: TaskSpec, keys: Keys) -> list[WantedEdge]:
+    """The edges of one reference: a member of the same submission (`#N`, or its key), tasks, or a key to come."""
+    ref, condition = dependency.ref, dependency.condition
+    if ref.startswith("#") and ref[1:].isdecimal():
+        return [WantedEdge(condition, index=int(ref[1:]))]
+    if ref in keys:
+        return [WantedEdge(condition, index=keys[ref])]
+    await_s = spec.await_deps_s if spec.await_deps_s is not None else desk.pool_settings(spec.pool).await_deps_s
+    try:
+        ids = desk.selecting.resolve(ref)
+    except NotFoundError as error:
+        if await_s is not None and is_key(ref):
+            spec.await_deps_s = await_s
+            return [WantedEdge(condition, awaited=ref)]
+        raise InvalidError(f"unknown dependency: {error.message}", code="unknown-dependency") from error
+    return [_want(desk, task_id, dependency) for task_id in ids]
+
+
+def _want(desk: Desk, task_id: int, dependency: Dependency) -> WantedEdge:
+    if desk.scheduler.find_live(task_id) is not None:
+        return WantedEdge(dependency.condition, target=task_id)
+    record = desk.scheduler.find_record(task_id)
+    final = record.status if record is not None and record.status in FINAL else None
+    return WantedEdge(dependency.condition, target=task_id, final=final)
+
+
+def _keep_belongings(desk: Desk, request: Submit, accepted: Accepted) -> None:
+    if request.envs:
+        desk.scheduler.add_rows(envs=request.envs)
+    stdins = {accepted.ids[i]: blob for i, blob in request.stdins.items() if accepted.ids[i] not in accepted.duplicates}
+    if stdins:
+        desk.scheduler.add_rows(stdins=stdins)
+
+
+def _answer(desk: Desk, request: Submit, accepted: Accepted, members: int) -> Reply:
+    notes = [f"task {task_id} is there already: nothing new was queued" for task_id in sorted(accepted.duplicates)]
+    shown = accepted.ids[:members]
+    doc: dict[str, Any] = {"ids": shown, "batch": None}
+    if accepted.batch is not None:
+        fresh = [task_id for task_id in shown if task_id not in accepted.duplicates]
+        doc["batch"] = f"{fresh[0]}-{fresh[-1]}" if len(fresh) > 1 else str(fresh[0])
+    if len(shown) <= MOST_DESCRIBED:
+        records = desk.scheduler.list_records(shown)
+        doc["tasks"] = [desk.describe(record, duplicate=record.id in accepted.duplicates) for record in records]
+    return Reply(doc=doc, notes=notes)
+
+
+def rerun(desk: Desk, request: Rerun) -> Reply:
+    """Submit copies of tasks under new ids: the same spec, no key while its holder is live, no dependencies."""
+    _check_accepting(desk)
+    ids = desk.selecting.select(request.select, FINAL).ids
+    newcomers = []
+    stdins = {}
+    for index, task_id in enumerate(ids):
+        record = desk.get_record(task_id)
+        spec = msgspec.structs.replace(
+            record.spec, after=[], key=None, once=False, unique_s=None, not_before=None, hold=False, kill_at=None
+        )
+        newcomers.append(Newcomer(spec))
+        if spec.stdin_kept:
+            stdins[index] = desk.scheduler.store.find_stdin(task_id) or b""
+    accepted: Accepted = desk.scheduler.apply(Submitted(newcomers))
+    desk.scheduler.must_commit()
+    _keep_belongings(desk, Submit(specs=[], stdins=stdins), accepted)
+    return _answer(desk, Submit(specs=[]), accepted, len(ids))
+
+
+def remove_kept_stdin(stdin_dir: str, task_id: int) -> None:
+    """Drop the file that kept input was laid out in, if there is one."""
+    try:
+        os.unlink(os.path.join(stdin_dir, str(task_id)))
+    except OSError:
+        return

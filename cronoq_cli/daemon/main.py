@@ -1,0 +1,234 @@
+"""Becoming the daemon, step by step, and ending: the order of specification section 1.
+
+Lock, store, epoch, recovery, timers, socket, readiness. A step that fails ends the daemon with a clear word and
+leaves nothing half done. What it does while it runs stands elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Sequence
+
+from cronoq_cli.commands.app import build_command
+from cronoq_cli.config.loading import load_settings
+from cronoq_cli.config.paths import Paths, find_paths, prepare_dirs
+from cronoq_cli.config.settings import Settings
+from cronoq_cli.daemon.application import Application
+from cronoq_cli.daemon.desk import Desk
+from cronoq_cli.daemon.detach import DaemonOptions, detach, open_log, parse_options
+from cronoq_cli.daemon.instance import (
+    InstanceLock,
+    announce_failure,
+    announce_ready,
+    clear_stopped,
+    find_boot_id,
+    find_network_file_system,
+    mark_stopped,
+    notify_systemd,
+)
+from cronoq_cli.daemon.loading import load_engine
+from cronoq_cli.daemon.orders import Orders
+from cronoq_cli.daemon.pruner import Pruner
+from cronoq_cli.daemon.runners import Runners
+from cronoq_cli.daemon.scheduler import Scheduler
+from cronoq_cli.daemon.server import Server
+from cronoq_cli.daemon.service import Service
+from cronoq_cli.engine.live import Now
+from cronoq_cli.errors import ConflictError, CronoqError, ExitStatus
+from cronoq_cli.store.sqlite import SqliteStore, open_store
+
+log = logging.getLogger(__name__)
+
+COMPARED_WITHIN_S = 10.0
+"""How long readiness waits for the runners' word; a runner that says nothing holds up starts, not the answers."""
+
+
+def read_clock() -> Now:
+    """The present moment: unix seconds, and seconds awake."""
+    return Now(time.time(), time.monotonic())
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the daemon until it is stopped; the exit status."""
+    try:
+        options = parse_options(argv)
+        paths = find_paths(options.home, os.environ)
+        detach(options)
+    except CronoqError as error:
+        sys.stderr.write(f"cronoq: {error.line()}\n")
+        return error.exit
+    try:
+        prepare_dirs(paths)
+        settings = load_settings(paths.config_file)
+        open_log(paths.daemon_log, settings.daemon.log_level, foreground=options.foreground)
+        build_command()
+        return asyncio.run(_Daemon(options, paths, settings).run())
+    except CronoqError as error:
+        return _refuse(options, error)
+    except OSError as error:
+        return _refuse(options, CronoqError(f"the daemon cannot start: {error}"))
+
+
+def _refuse(options: DaemonOptions, error: CronoqError) -> int:
+    log.error("%s", error.line())
+    if options.foreground:
+        sys.stderr.write(f"cronoq: {error.line()}\n")
+    announce_failure(options.ready_fd, error)
+    return error.exit
+
+
+class _Daemon:
+    """One daemon's process, from the lock to the end."""
+
+    def __init__(self, options: DaemonOptions, paths: Paths, settings: Settings) -> None:
+        self._options = options
+        self._paths = paths
+        self._settings = settings
+        self._lock = InstanceLock(paths.lock_file)
+        self._fatal: CronoqError | None = None
+        self._signals = 0
+
+    async def run(self) -> int:
+        """Lead the store until the end; the exit status."""
+        await self._lead()
+        try:
+            store = open_store(self._paths.db, synchronous=self._settings.daemon.synchronous)
+        except CronoqError:
+            self._lock.release()
+            raise
+        try:
+            return await self._serve(store)
+        finally:
+            store.close()
+            self._lock.release()
+
+    async def _lead(self) -> None:
+        if self._lock.try_acquire():
+            return
+        if not self._options.standby:
+            pid = self._lock.read_holder().get("pid")
+            raise ConflictError(f"a daemon runs already, with pid {pid}", code="already-running")
+        log.info("waiting as a standby for %s", self._lock.read_holder())
+        about = {"state": "idle", "role": "standby", "pid": os.getpid(), **_leader_of(self._lock)}
+        announce_ready(self._options.ready_fd, about)
+        await self._wait_for_lead()
+
+    async def _wait_for_lead(self) -> None:
+        """Wait for the lock; a stop meant for all (the mark is there) or a signal ends the waiting."""
+        loop = asyncio.get_running_loop()
+        waiting = loop.create_task(self._lock.wait())
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, waiting.cancel)
+        try:
+            await waiting
+        except asyncio.CancelledError:
+            raise SystemExit(ExitStatus.OK) from None
+        if os.path.exists(self._paths.stopped_mark):
+            self._lock.release()
+            log.info("the leader was stopped, and standbys with it")
+            raise SystemExit(ExitStatus.OK)
+
+    async def _serve(self, store: SqliteStore) -> int:
+        """Recover, open the socket, say so, and work until the end."""
+        epoch = store.claim(_describe_holder(), time.time())
+        scheduler = Scheduler(store, lambda: load_engine(store, self._settings, read_clock()), read_clock)
+        orders = Orders(scheduler, self._paths, self._settings, store.store_id())
+        runners = Runners(scheduler, orders, self._paths, epoch)
+        desk = Desk(scheduler, self._settings, self._paths)
+        daemon = Service(desk, orders, runners, epoch, time.time(), resumed=len(scheduler.engine.list_ids()))
+        scheduler.performer = runners
+        scheduler.on_fatal = runners.on_fatal = lambda error: self._give_up(daemon, error)
+        self._note_surroundings()
+        was_stopped = clear_stopped(self._paths.stopped_mark)
+        server = Server(Application(desk, daemon))
+        try:
+            await runners.start()
+            await self._wait_compared(runners)
+            await server.open(self._paths.socket, self._paths.state_socket)
+            scheduler.start()
+            pruner = Pruner(desk)
+            pruner.start()
+            self._listen_to_signals(daemon)
+            self._settle_in()
+            announce_ready(self._options.ready_fd, {**daemon.describe(), "was_stopped": was_stopped})
+            log.info("running, epoch %d, pid %d, %d tasks live", epoch, os.getpid(), daemon.resumed)
+            await daemon.over.wait()
+            pruner.stop()
+        finally:
+            await self._end(server, daemon, store)
+        if self._fatal is not None:
+            log.error("the daemon stops: %s", self._fatal.line())
+            return self._fatal.exit
+        log.info("stopped")
+        return ExitStatus.OK
+
+    def _give_up(self, daemon: Service, error: CronoqError) -> None:
+        self._fatal = self._fatal or error
+        daemon.keep_tasks = True
+        daemon.over.set()
+
+    async def _wait_compared(self, runners: Runners) -> None:
+        try:
+            await asyncio.wait_for(runners.compared.wait(), COMPARED_WITHIN_S)
+        except TimeoutError:
+            log.warning("not every runner has answered yet; nothing starts until it has")
+
+    def _note_surroundings(self) -> None:
+        kind = find_network_file_system(self._paths.state_dir)
+        if kind is not None:
+            log.warning(
+                "%s is on a network file system (%s): locks and the database are unsafe", self._paths.state_dir, kind
+            )
+
+    def _listen_to_signals(self, daemon: Service) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._on_stop_signal, daemon)
+        loop.add_signal_handler(signal.SIGHUP, self._on_hangup, daemon)
+
+    def _on_stop_signal(self, daemon: Service) -> None:
+        self._signals += 1
+        if self._signals == 1:
+            notify_systemd("STOPPING=1")
+            daemon.begin_stop("stop", None)
+        else:
+            daemon.hurry()
+
+    def _on_hangup(self, daemon: Service) -> None:
+        try:
+            daemon.reload()
+        except CronoqError as error:
+            log.error("the configuration was not taken: %s", error.line())
+
+    def _settle_in(self) -> None:
+        """What lives long is looked at by the collector no more."""
+        gc.collect()
+        gc.freeze()
+
+    async def _end(self, server: Server, daemon: Service, store: SqliteStore) -> None:
+        """Answer what is owed, close the socket, part from the runners, give up the lead."""
+        daemon.desk.scheduler.flush()
+        daemon.desk.scheduler.close()
+        await server.close()
+        daemon.runners.close(keep=daemon.keep_tasks)
+        if self._fatal is None and not daemon.restart and not daemon.hand_over and daemon.is_over:
+            mark_stopped(self._paths.stopped_mark)
+        if self._fatal is None:
+            store.release()
+
+
+def _leader_of(lock: InstanceLock) -> dict[str, object]:
+    return {"leader_pid": lock.read_holder().get("pid")}
+
+
+def _describe_holder() -> str:
+    about = {"pid": os.getpid(), "host": socket.gethostname(), "boot_id": find_boot_id()}
+    return json.dumps(about)

@@ -1,0 +1,172 @@
+"""From an action of the engine to the runner's orders: the command, its environment, its files and limits.
+
+Everything a start needs is read here, at the last moment; how orders are sent is in `runners`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from typing import Any
+
+from cronoq_cli.config.paths import Paths
+from cronoq_cli.config.settings import PoolSettings, Settings
+from cronoq_cli.daemon.scheduler import Scheduler
+from cronoq_cli.engine.live import LiveTask
+from cronoq_cli.engine.messages import Action, Forget, Revoke, SendSignal, Start, Stop
+from cronoq_cli.model.places import fill_place, format_token, log_name, report_name
+from cronoq_cli.model.task import TaskSpec
+from cronoq_cli.store.contract import iter_env
+from cronoq_cli.wire.runner import ENVIRONMENTS_KEPT, Order
+
+DEFAULT_SHELL = "/bin/sh"
+_NO_POOL = PoolSettings(workers=0)
+
+
+class SentEnvironments:
+    """Which environments one runner has: the same rule as its own (the most recently used are kept)."""
+
+    def __init__(self) -> None:
+        self._sent: OrderedDict[str, None] = OrderedDict()
+
+    def use(self, env_id: str) -> bool:
+        """Note a use; whether the environment has to be sent first."""
+        missing = env_id not in self._sent
+        self._sent[env_id] = None
+        self._sent.move_to_end(env_id)
+        if len(self._sent) > ENVIRONMENTS_KEPT:
+            self._sent.popitem(last=False)
+        return missing
+
+
+class Orders:
+    """Builds the orders of one store."""
+
+    def __init__(self, scheduler: Scheduler, paths: Paths, settings: Settings, store_id: str) -> None:
+        self.settings = settings
+        self._scheduler = scheduler
+        self._paths = paths
+        self._store_id = store_id
+        self._vars: OrderedDict[str, list[str]] = OrderedDict()
+
+    def token(self, task_id: int, attempt: int) -> str:
+        """The token of an attempt."""
+        return format_token(self._store_id, task_id, attempt)
+
+    def build(self, action: Action, sent: SentEnvironments) -> list[dict[str, Any]]:
+        """The orders for one action: none when its task is no more."""
+        token = self.token(action.task, action.attempt)
+        match action:
+            case Start():
+                return self._build_start(action, token, sent)
+            case Stop():
+                stop = {"signal": action.signal, "grace_s": action.grace_s, "cause": action.cause}
+                return [{"order": Order.STOP, "token": token, **stop}]
+            case Revoke():
+                return [{"order": Order.REVOKE, "token": token}]
+            case SendSignal():
+                return [{"order": Order.SIGNAL, "token": token, "signal": action.signal}]
+            case Forget():
+                return [{"order": Order.FORGET, "tokens": [token]}]
+
+    def _build_start(self, action: Start, token: str, sent: SentEnvironments) -> list[dict[str, Any]]:
+        task = self._scheduler.find_live(action.task)
+        spec = self._scheduler.find_spec(action.task)
+        if task is None or spec is None:
+            return []
+        pool = self.settings.pools.get(task.pool, _NO_POOL)
+        orders: list[dict[str, Any]] = []
+        if sent.use(spec.env):
+            orders.append({"order": Order.ENV, "id": spec.env, "vars": self._find_vars(spec.env)})
+        report = os.path.join(self._paths.logs_dir, report_name(task.id, action.attempt))
+        start: dict[str, Any] = {
+            "order": Order.START,
+            "token": token,
+            "lane": task.pool,
+            "width": task.slots,
+            "argv": build_argv(spec, pool),
+            "env": spec.env,
+            "vars": self._build_vars(task, spec, action.attempt, report),
+            "cwd": spec.cwd,
+            "umask": spec.umask,
+            "nice": spec.nice,
+            "stdin": self._find_stdin(task.id, spec),
+            "report": report,
+            "timeout_s": pool.timeout_s if spec.timeout_s is None else spec.timeout_s,
+            "kill_at": task.kill_at,
+            "heartbeat_s": pool.heartbeat_s if spec.heartbeat_s is None else spec.heartbeat_s,
+            "stop_signal": spec.stop_signal,
+            "grace_s": spec.grace_s,
+            "leftovers": pool.leftovers,
+        }
+        if pool.rlimits:
+            start["rlimits"] = pool.rlimits
+        self._add_outputs(start, task.id, action.attempt, spec)
+        orders.append(start)
+        return orders
+
+    def _add_outputs(self, start: dict[str, Any], task_id: int, attempt: int, spec: TaskSpec) -> None:
+        logs = self._paths.logs_dir
+        start["log"] = os.path.join(logs, log_name(task_id, attempt))
+        start["stderr_log"] = os.path.join(logs, log_name(task_id, attempt, stderr=True)) if spec.split else None
+        start["stdout"] = fill_place(spec.stdout, task_id, attempt, spec.name) if spec.stdout else None
+        start["stderr"] = fill_place(spec.stderr, task_id, attempt, spec.name) if spec.stderr else None
+
+    def _find_vars(self, env_id: str) -> list[str]:
+        found = self._vars.get(env_id)
+        if found is None:
+            blob = self._scheduler.store.find_env(env_id) if env_id else b""
+            found = [os.fsdecode(name + b"=" + value) for name, value in iter_env(blob or b"")]
+            self._vars[env_id] = found
+            if len(self._vars) > ENVIRONMENTS_KEPT:
+                self._vars.popitem(last=False)
+        return found
+
+    def _find_stdin(self, task_id: int, spec: TaskSpec) -> str | None:
+        """The file the task reads; what was kept with it is laid out as a file, once."""
+        if not spec.stdin_kept:
+            return spec.stdin
+        path = os.path.join(self._paths.stdin_dir, str(task_id))
+        if not os.path.exists(path):
+            content = self._scheduler.store.find_stdin(task_id) or b""
+            _write_private(path, content)
+        return path
+
+    def _build_vars(self, task: LiveTask, spec: TaskSpec, attempt: int, report: str) -> dict[str, str]:
+        own = {
+            "CRONOQ_TASK_ID": str(task.id),
+            "CRONOQ_ATTEMPT": str(attempt),
+            "CRONOQ_MAX_ATTEMPTS": str(task.max_attempts),
+            "CRONOQ_POOL": task.pool,
+            "CRONOQ_NAME": spec.name,
+            "CRONOQ_REASON": task.start_reason,
+            "CRONOQ_REPORT": report,
+        }
+        if spec.key is not None:
+            own["CRONOQ_KEY"] = spec.key
+        if spec.array_index is not None:
+            own["CRONOQ_ARRAY_INDEX"] = str(spec.array_index)
+        if self._paths.home is not None:
+            own["CRONOQ_HOME"] = self._paths.home
+        changes = {name: value for name, value in spec.env_changes.items() if value is not None}
+        return {**changes, **own}
+
+
+def build_argv(spec: TaskSpec, pool: PoolSettings) -> list[str]:
+    """The words to execute: those given, or the shell with its line."""
+    if spec.command is not None:
+        return spec.command
+    return [spec.shell or pool.shell or DEFAULT_SHELL, "-c", spec.shell_line or ""]
+
+
+def _write_private(path: str, content: bytes) -> None:
+    """Write a file of mode 0600 whole or not at all."""
+    part = f"{path}.part"
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        with open(descriptor, "wb") as stream:
+            stream.write(content)
+        os.replace(part, path)
+    except BaseException:
+        os.unlink(part)
+        raise

@@ -1,0 +1,47 @@
+"""Forgetting what has been kept long enough: in small steps, at the start and every hour."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from cronoq_cli.daemon.desk import Desk
+from cronoq_cli.daemon.handlers.housekeeping import PRUNE_STEP, decide_retention, prune_step
+from cronoq_cli.errors import CronoqError
+
+log = logging.getLogger(__name__)
+
+FIRST_AFTER_S = 30.0
+EVERY_S = 3600.0
+STEP_PAUSE_S = 0.05
+
+
+class Pruner:
+    """Applies `[retention]` and each task's own `--keep`."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        """Begin soon, not at once: a start has more important things to do."""
+        self._arm(FIRST_AFTER_S)
+
+    def stop(self) -> None:
+        """Forget nothing more."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _arm(self, after_s: float) -> None:
+        self._timer = asyncio.get_running_loop().call_later(after_s, self._step)
+
+    def _step(self) -> None:
+        retention = self._desk.settings.retention
+        older = decide_retention(retention, self._desk.now().wall)
+        try:
+            pruned = prune_step(self._desk, older, retention.max_finished)
+        except CronoqError as error:
+            log.warning("nothing was pruned: %s", error.message)
+            pruned = []
+        self._arm(STEP_PAUSE_S if len(pruned) >= PRUNE_STEP else EVERY_S)

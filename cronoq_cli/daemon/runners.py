@@ -1,0 +1,438 @@
+"""The daemon's side of its runners: found or started, connected, compared; orders out, reports in.
+
+Usually there is one. Another is there for a while when a runner of an older wire version finishes its tasks, and a
+dead one leaves its journal, which a living one takes over. What reports mean is the engine's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import logging
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from cronoq_cli.config.paths import Paths
+from cronoq_cli.daemon.orders import Orders, SentEnvironments
+from cronoq_cli.daemon.reports import read_report_event
+from cronoq_cli.daemon.scheduler import Scheduler
+from cronoq_cli.engine.messages import Action, AttemptEnded, RunnerGone, RunnersCompared, Start
+from cronoq_cli.errors import ConflictError, CronoqError, ProtocolError
+from cronoq_cli.model.places import parse_token
+from cronoq_cli.wire.runner import VERSION, Decoder, Event, Order, encode_frame
+from cronoq_cli.wire.sockets import connect_unix
+
+log = logging.getLogger(__name__)
+
+READY_WITHIN_S = 20.0
+RECONNECT_S = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+
+
+@dataclass(slots=True)
+class Runner:
+    """One runner as the daemon knows it. `heard`: its hello since the last connection has come."""
+
+    name: str
+    journal: str
+    socket: str
+    link: Link | None = None
+    heard: bool = False
+    foreign: bool = False
+    pid: int | None = None
+    known: set[tuple[int, int]] = field(default_factory=set)
+    sent: SentEnvironments = field(default_factory=SentEnvironments)
+    process: subprocess.Popen[bytes] | None = None
+
+
+class Link(asyncio.Protocol):
+    """One connection to a runner."""
+
+    def __init__(self, on_messages: Callable[[list[dict[str, Any]]], None]) -> None:
+        self.gone = asyncio.Event()
+        self._decoder = Decoder()
+        self._on_messages = on_messages
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            messages = self._decoder.feed(data)
+        except ProtocolError as error:
+            log.error("a runner said what is no report: %s", error.message)
+            self.cut()
+            return
+        self._on_messages(messages)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.gone.set()
+
+    def send(self, messages: list[dict[str, Any]]) -> None:
+        """Queue messages as one frame; what cannot be sent is told again after the next hello."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(encode_frame(messages))
+
+    def cut(self) -> None:
+        """Close at once."""
+        if self._transport is not None:
+            self._transport.abort()
+
+
+class Runners:
+    """All runners of one store: a Performer for the scheduler."""
+
+    def __init__(self, scheduler: Scheduler, orders: Orders, paths: Paths, epoch: int) -> None:
+        self.on_fatal: Callable[[CronoqError], None] = lambda error: None
+        self.recovered: dict[str, int] = {"adopted": 0, "ends_delivered": 0, "lost": 0, "requeued": 0}
+        self._counting = True
+        self._scheduler = scheduler
+        self._orders = orders
+        self._paths = paths
+        self._epoch = epoch
+        self._runners: dict[str, Runner] = {}
+        self._current: Runner | None = None
+        self._finding: dict[str, str] = {}
+        self._attending: set[asyncio.Task[None]] = set()
+        self._closing = False
+        self.compared = asyncio.Event()
+
+    # -- start ---------------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Attend every runner there is, start one if none lives, and have the dead ones' journals taken over."""
+        os.makedirs(self._paths.runner_dir, mode=0o700, exist_ok=True)
+        dead = []
+        for name in sorted(os.listdir(self._paths.runner_dir)):
+            if name.endswith(".journal"):
+                runner = self._describe(name.removesuffix(".journal"))
+                if is_locked(runner.journal):
+                    self._attend(runner)
+                else:
+                    dead.append(runner)
+        if not self._runners:
+            await self._launch()
+        for runner in dead:
+            self._finding[runner.journal] = ""
+        self._send_finds()
+
+    def _describe(self, name: str) -> Runner:
+        journal = os.path.join(self._paths.runner_dir, f"{name}.journal")
+        return Runner(name, journal, os.path.join(self._paths.runtime_dir, f"runner-{name}.sock"))
+
+    async def _launch(self) -> None:
+        """Start a runner and attend it. Raises CronoqError when it does not get ready."""
+        runner = self._describe(secrets.token_hex(4))
+        runner.process = await start_runner(runner, self._paths.daemon_log)
+        self._current = runner
+        self._attend(runner)
+
+    def _attend(self, runner: Runner) -> None:
+        self._runners[runner.name] = runner
+        if self._current is None:
+            self._current = runner
+        task = asyncio.get_running_loop().create_task(self._stay_with(runner))
+        self._attending.add(task)
+        task.add_done_callback(self._attending.discard)
+
+    async def _stay_with(self, runner: Runner) -> None:
+        """Keep a connection to a runner as long as it lives; then see to what it leaves."""
+        while await self._connect(runner):
+            assert runner.link is not None
+            await runner.link.gone.wait()
+            runner.link, runner.heard = None, False
+            if self._closing:
+                return
+            self._pause_starts()
+        if not self._closing:
+            await self._bury(runner)
+
+    async def _connect(self, runner: Runner) -> bool:
+        """Connect and open; False when the runner is dead."""
+        loop = asyncio.get_running_loop()
+        tries = 0
+        while is_locked(runner.journal):
+            try:
+                connection = connect_unix(runner.socket, timeout_s=2.0)
+            except OSError:
+                await asyncio.sleep(RECONNECT_S[min(tries, len(RECONNECT_S) - 1)])
+                tries += 1
+                continue
+            connection.setblocking(False)
+            _, link = await loop.create_unix_connection(lambda: self._make_link(runner), sock=connection)
+            runner.link, runner.heard, runner.sent = link, False, SentEnvironments()
+            link.send([self._build_open()])
+            return True
+        return False
+
+    def _make_link(self, runner: Runner) -> Link:
+        return Link(lambda messages: self._hear(runner, messages))
+
+    def _build_open(self) -> dict[str, Any]:
+        return {
+            "order": Order.OPEN,
+            "version": VERSION,
+            "store": self._scheduler.store.store_id(),
+            "epoch": self._epoch,
+            "lanes": self._lanes(),
+        }
+
+    def _lanes(self) -> dict[str, int]:
+        return {name: pool.workers for name, pool in self._scheduler.engine.state.pools.items()}
+
+    async def _bury(self, runner: Runner) -> None:
+        """A runner died: another takes its journal over before anything else starts."""
+        if runner.process is not None:
+            with contextlib.suppress(ChildProcessError):
+                runner.process.poll()
+        self._runners.pop(runner.name, None)
+        if self._current is runner:
+            self._current = next((other for other in self._runners.values() if not other.foreign), None)
+        if os.path.exists(runner.journal):
+            log.warning("runner %s is gone; its tasks are looked for", runner.name)
+            self._finding[runner.journal] = ""
+        with contextlib.suppress(OSError):
+            os.unlink(runner.socket)
+        if self._current is None:
+            try:
+                await self._launch()
+            except CronoqError as error:
+                self.on_fatal(error)
+                return
+        self._send_finds()
+        self._compare()
+
+    def _pause_starts(self) -> None:
+        self.compared.clear()
+        if self._scheduler.refusing is None:
+            self._scheduler.apply(RunnerGone())
+
+    def list_runners(self) -> list[Runner]:
+        """The runners that live, as far as is known."""
+        return list(self._runners.values())
+
+    # -- orders ----------------------------------------------------------------------------------------------------
+
+    def perform(self, actions: list[Action]) -> None:
+        """Send the orders of committed actions, each to the runner that has the attempt; starts to the current one."""
+        outgoing: dict[str, list[dict[str, Any]]] = {}
+        for action in actions:
+            for runner in self._addressees(action):
+                try:
+                    orders = self._orders.build(action, runner.sent)
+                except (OSError, CronoqError) as error:
+                    log.error("task %d cannot be ordered: %s", action.task, error)
+                    continue
+                outgoing.setdefault(runner.name, []).extend(orders)
+        for name, orders in outgoing.items():
+            link = self._runners[name].link
+            if link is not None:
+                for chunk in _chunks(orders):
+                    link.send(chunk)
+
+    def _addressees(self, action: Action) -> list[Runner]:
+        if isinstance(action, Start):
+            return [] if self._current is None else [self._current]
+        return [runner for runner in self._runners.values() if runner.link is not None]
+
+    def resize(self) -> None:
+        """Tell the runners the pools' present sizes."""
+        for runner in self._runners.values():
+            if runner.link is not None:
+                runner.link.send([{"order": Order.LANES, "lanes": self._lanes()}])
+
+    def ask_again(self) -> None:
+        """Connect anew to every runner: each hello says once more what is true."""
+        self.compared.clear()
+        for runner in self._runners.values():
+            if runner.link is not None:
+                runner.link.cut()
+
+    def close(self, *, keep: bool) -> None:
+        """Part from the runners; they end when nothing runs any more, or (`keep`) wait for the next daemon."""
+        self._closing = True
+        for runner in self._runners.values():
+            if runner.link is not None and not keep:
+                runner.link.send([{"order": Order.CLOSE}])
+
+    # -- reports ---------------------------------------------------------------------------------------------------
+
+    def _hear(self, runner: Runner, messages: list[dict[str, Any]]) -> None:
+        if self._scheduler.refusing is not None:
+            return
+        for message in messages:
+            try:
+                self._hear_one(runner, message)
+            except (KeyError, TypeError, ValueError) as error:
+                log.error("a report of runner %s is malformed (%s): %.200r", runner.name, error, message)
+        self._scheduler.settle_parked()
+
+    def _hear_one(self, runner: Runner, message: dict[str, Any]) -> None:
+        match message.get("event"):
+            case Event.HELLO:
+                self._hear_hello(runner, message)
+            case Event.FOUND:
+                self._finding.pop(message["journal"], None)
+                self._compare()
+            case Event.REFUSED:
+                self.on_fatal(ConflictError(f"the runner obeys a daemon with epoch {message.get('epoch')}"))
+            case Event.UNKNOWN:
+                self._hear_unknown(message)
+            case _:
+                self._hear_report(message)
+
+    def _hear_report(self, message: dict[str, Any]) -> None:
+        event = read_report_event(message)
+        if event is None:
+            return
+        news = self._scheduler.apply(event)
+        if self._counting and news and isinstance(event, AttemptEnded):
+            self.recovered["lost" if event.end.cause == "lost" else "ends_delivered"] += 1
+
+    def _hear_unknown(self, message: dict[str, Any]) -> None:
+        """The runner has no such attempt: it never started there, unless another runner has it."""
+        parsed = parse_token(message["token"])
+        if parsed is None or len(self._runners) > 1 or not self.compared.is_set():
+            return
+        task = self._scheduler.find_live(parsed[1])
+        if task is not None and task.has_process and task.attempt_at_runner == parsed[2]:
+            self.ask_again()
+
+    def _hear_hello(self, runner: Runner, message: dict[str, Any]) -> None:
+        runner.pid = message.get("pid")
+        if message.get("version") != VERSION:
+            self._hear_foreign(runner)
+        ended = [dict(record, event=Event.ENDED) for record in message.get("ended", [])]
+        running = [dict(record, event=Event.STARTED) for record in message.get("running", [])]
+        runner.known = set()
+        for record in [*running, *ended, *({"token": token} for token in message.get("waiting", []))]:
+            parsed = parse_token(record["token"])
+            if parsed is not None:
+                runner.known.add(parsed[1:])
+        for report in running:
+            self._hear_report(report)
+            self.recovered["adopted"] += self._counting
+        for report in ended:
+            self._hear_report(report)
+        runner.heard = True
+        self._send_finds()
+        self._compare()
+
+    def _hear_foreign(self, runner: Runner) -> None:
+        """A runner of another wire version keeps its tasks until they end; new ones go to a new runner."""
+        runner.foreign = True
+        if runner.link is not None:
+            runner.link.send([{"order": Order.CLOSE}])
+        if self._current is runner:
+            self._current = None
+            task = asyncio.get_running_loop().create_task(self._launch())
+            self._attending.add(task)
+            task.add_done_callback(self._attending.discard)
+
+    def _send_finds(self) -> None:
+        """Ask the current runner to take over the journals of dead ones, once each."""
+        current = self._current
+        if current is None or current.link is None or not current.heard:
+            return
+        for journal, asked in self._finding.items():
+            if asked != current.name:
+                self._finding[journal] = current.name
+                current.link.send([{"order": Order.FIND, "journal": journal}])
+
+    def _compare(self) -> None:
+        """When every runner has spoken and no journal is open: what nobody knows of never started, or is lost."""
+        waiting = [runner for runner in self._runners.values() if not runner.heard]
+        if waiting or self._finding or not self._runners or self._current is None:
+            return
+        known: set[tuple[int, int]] = set()
+        for runner in self._runners.values():
+            known |= runner.known
+        unknown = self._scheduler.apply(RunnersCompared(known))
+        if self._counting:
+            self.recovered["requeued"] += len(unknown)
+            self._counting = False
+        self.compared.set()
+
+
+def _chunks(orders: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Frames of a bounded number of orders; neighbouring `forget`s become one."""
+    merged: list[dict[str, Any]] = []
+    for order in orders:
+        if order["order"] == Order.FORGET and merged and merged[-1]["order"] == Order.FORGET:
+            merged[-1]["tokens"] += order["tokens"]
+        else:
+            merged.append(order)
+    return [merged[at : at + 64] for at in range(0, len(merged), 64)]
+
+
+def is_locked(path: str) -> bool:
+    """Whether a living runner holds the lock of its journal. A lock is proof, a pid is none."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    else:
+        return False
+    finally:
+        os.close(descriptor)
+
+
+async def start_runner(runner: Runner, log_path: str) -> subprocess.Popen[bytes]:
+    """Start a runner process and wait until it says that it is ready. Raises CronoqError."""
+    reading, writing = os.pipe()
+    words = [sys.executable, "-P", "-m", "cronoq_cli.runner", "--id", runner.name, "--journal", runner.journal]
+    words += ["--socket", runner.socket, "--ready-fd", str(writing)]
+    env = {name: value for name, value in os.environ.items() if not name.startswith("CRONOQ_")}
+    try:
+        with open(log_path, "ab") as errors:
+            process = subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                cwd="/",
+                env=env,
+                pass_fds=(writing,),
+                start_new_session=True,
+            )
+    finally:
+        os.close(writing)
+    try:
+        said = await asyncio.wait_for(_read_line(reading), READY_WITHIN_S)
+    except TimeoutError:
+        said = b"it did not get ready in time"
+    finally:
+        os.close(reading)
+    if said.strip() != b"ready":
+        process.kill()
+        process.wait()
+        raise CronoqError(f"the runner could not be started: {os.fsdecode(said).strip() or 'it ended at once'}")
+    return process
+
+
+def _wake(waiting: asyncio.Future[None]) -> None:
+    if not waiting.done():
+        waiting.set_result(None)
+
+
+async def _read_line(descriptor: int) -> bytes:
+    loop = asyncio.get_running_loop()
+    os.set_blocking(descriptor, False)
+    readable: asyncio.Future[None] = loop.create_future()
+    loop.add_reader(descriptor, _wake, readable)
+    try:
+        await readable
+    finally:
+        loop.remove_reader(descriptor)
+    return os.read(descriptor, 4096)

@@ -1,0 +1,166 @@
+"""From a selector to tasks: ids, runs, keys, `last`, and filters, over live tasks and the history.
+
+Which of them a verb can act on is the verb's matter (`handlers`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from cronoq_cli.daemon.scheduler import Scheduler
+from cronoq_cli.errors import InvalidError, NotFoundError, UsageError
+from cronoq_cli.model.ids import find_run
+from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
+from cronoq_cli.model.words import hint_for, is_key
+from cronoq_cli.store.contract import Filter
+from cronoq_cli.wire.requests import Selector
+
+LAST = "last"
+
+
+@dataclass(slots=True)
+class Selection:
+    """Ids in the order asked for. `explicit`: they were named, so that a verb that cannot act on one says so."""
+
+    ids: list[int] = field(default_factory=list)
+    explicit: bool = True
+
+
+class Selecting:
+    """Resolves selectors for one scheduler."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+
+    def select(self, selector: Selector, usual: Iterable[Status]) -> Selection:
+        """The tasks a selector means. Without refs the filters range over tasks of the `usual` statuses.
+
+        Raises NotFoundError (nothing matched, or an id or key that no task has), UsageError for a wrong word."""
+        statuses = self._statuses(selector)
+        if selector.is_empty():
+            raise UsageError(
+                "no task named", hint="name ids, 3-8, keys, last, or --pool, --status, --tag, --name, --all"
+            )
+        if selector.refs:
+            ids = self._resolve_all(selector.refs)
+            filtered = statuses or selector.pools or selector.tags or selector.name_glob
+            chosen = self._filter(ids, selector, statuses) if filtered else ids
+            selection = Selection(chosen, explicit=not filtered)
+        else:
+            selection = Selection(self._search(selector, statuses or list(usual)), explicit=False)
+        if not selection.ids:
+            raise NotFoundError("nothing matched", hint="cronoq ls --limit all shows what there is")
+        return selection
+
+    def _statuses(self, selector: Selector) -> list[Status]:
+        known = [status.value for status in Status]
+        found = []
+        for word in selector.statuses:
+            name = word.replace("-", "_")
+            if name not in known:
+                raise UsageError(f"no status {word!r}", hint=hint_for(name, known))
+            found.append(Status(name))
+        for pool in selector.pools:
+            self._scheduler.engine.state.get_pool(pool)
+        return found
+
+    # -- references ----------------------------------------------------------------------------------------------
+
+    def _resolve_all(self, refs: list[str]) -> list[int]:
+        ids: dict[int, None] = {}
+        for ref in refs:
+            ids.update(dict.fromkeys(self.resolve(ref)))
+        return list(ids)
+
+    def resolve(self, ref: str) -> list[int]:
+        """The ids that one reference means. Raises NotFoundError, UsageError."""
+        if ref == LAST:
+            return [self._find_last()]
+        run = find_run(ref)
+        if run is not None:
+            return self._expand(*run)
+        if not is_key(ref):
+            raise UsageError(f"{ref!r} is neither an id, a run of ids nor a key", hint="ids are numbers, runs are 3-8")
+        task_id = self.find_key(ref)
+        if task_id is None:
+            raise NotFoundError(f"no task has the key {ref!r}")
+        return [task_id]
+
+    def _find_last(self) -> int:
+        newest = self._scheduler.engine.state.next_id - 1
+        if newest < 1 or not self.exists(newest):
+            records = self._scheduler.store.list_where(Filter(newest_first=True, limit=1))
+            if not records:
+                raise NotFoundError("there is no task yet, so there is no last one")
+            return records[0].id
+        return newest
+
+    def _expand(self, first: int, last: int) -> list[int]:
+        if first == last:
+            if not self.exists(first):
+                raise NotFoundError(f"no task {first}")
+            return [first]
+        tasks = self._scheduler.engine.state.tasks
+        last = min(last, self._scheduler.engine.state.next_id - 1)
+        live = {task_id for task_id in range(first, last + 1) if task_id in tasks}
+        stored: set[int] = set()
+        if len(live) < last + 1 - first:
+            stored = {record.id for record in self._scheduler.store.list_where(Filter(ids=[(first, last)]))}
+        ids = sorted(live | stored)
+        if not ids:
+            raise NotFoundError(f"no task in {first}-{last}")
+        return ids
+
+    def exists(self, task_id: int) -> bool:
+        """Whether a task of that id is live or remembered."""
+        scheduler = self._scheduler
+        if scheduler.find_live(task_id) is not None or task_id in scheduler.engine.state.effects.touched:
+            return True
+        return scheduler.store.find_task(task_id) is not None
+
+    def find_key(self, key: str) -> int | None:
+        """The newest task of that key: the live one, else the newest remembered."""
+        live = self._scheduler.engine.find_by_key(key)
+        if live is not None:
+            return live.id
+        pending = [task.id for task in self._scheduler.engine.state.effects.touched.values() if task.key == key]
+        if pending:
+            return max(pending)
+        record = self._scheduler.store.find_newest_with_key(key)
+        return None if record is None else record.id
+
+    # -- filters -------------------------------------------------------------------------------------------------
+
+    def _filter(self, ids: list[int], selector: Selector, statuses: list[Status]) -> list[int]:
+        wanted = set(self._search(selector, statuses or list(Status)))
+        return [task_id for task_id in ids if task_id in wanted]
+
+    def _search(self, selector: Selector, statuses: list[Status]) -> list[int]:
+        live_only = not (set(statuses) & FINAL)
+        if live_only and not selector.tags and selector.name_glob is None:
+            return self._search_engine(selector, frozenset(statuses))
+        query = Filter(
+            statuses=[status.value for status in statuses],
+            pools=selector.pools or None,
+            tags=selector.tags or None,
+            name_glob=selector.name_glob,
+        )
+        return sorted(record.id for record in self._scheduler.store.list_where(query))
+
+    def _search_engine(self, selector: Selector, statuses: frozenset[Status]) -> list[int]:
+        pools = frozenset(selector.pools)
+        tasks = self._scheduler.engine.state.tasks.values()
+        return sorted(t.id for t in tasks if t.status in statuses and (not pools or t.pool in pools))
+
+
+def check_pool_names(scheduler: Scheduler, names: list[str]) -> list[str]:
+    """These pools, or all of them. Raises InvalidError for an unknown one."""
+    known = scheduler.engine.state.pools
+    for name in names:
+        if name not in known:
+            raise InvalidError(f"unknown pool {name!r}", hint=hint_for(name, list(known)), code="unknown-pool")
+    return names or list(known)
+
+
+__all__ = ["LIVE", "Selecting", "Selection", "check_pool_names"]

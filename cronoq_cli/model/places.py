@@ -1,0 +1,36 @@
+"""The names of a task's files below the log directory, and of what else belongs to one attempt. Pure."""
+
+from __future__ import annotations
+
+FILES_A_DIRECTORY = 1000
+
+
+def log_name(task_id: int, attempt: int, *, stderr: bool = False) -> str:
+    """The log of an attempt, relative to the log directory; `stderr`: the second file of a split log."""
+    ending = "err" if stderr else "log"
+    return f"{task_id // FILES_A_DIRECTORY}/{task_id}.{attempt}.{ending}"
+
+
+def report_name(task_id: int, attempt: int) -> str:
+    """The report file of an attempt (CRONOQ_REPORT), relative to the log directory."""
+    return f"{task_id // FILES_A_DIRECTORY}/{task_id}.{attempt}.report"
+
+
+def fill_place(path: str, task_id: int, attempt: int, name: str) -> str:
+    """The path of `-o` or `-e` with `{id}`, `{attempt}` and `{name}` filled in; a name never leaves its directory."""
+    safe = name.replace("/", "_").replace("\0", "_")
+    return path.replace("{id}", str(task_id)).replace("{attempt}", str(attempt)).replace("{name}", safe)
+
+
+def format_token(store_id: str, task_id: int, attempt: int) -> str:
+    """The token by which the runner knows an attempt: ours, never a pid."""
+    return f"{store_id}:{task_id}:{attempt}"
+
+
+def parse_token(token: str) -> tuple[str, int, int] | None:
+    """Store, task and attempt of a token, or None when it is none."""
+    store_id, _, rest = token.partition(":")
+    task, mark, attempt = rest.partition(":")
+    if not mark or not task.isdecimal() or not attempt.isdecimal():
+        return None
+    return store_id, int(task), int(attempt)
