@@ -1,0 +1,282 @@
+"""Answers reads from the store when no daemon runs. Nothing here writes, and nothing is drawn here."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from cronoq_cli.config.loading import load_settings
+from cronoq_cli.config.paths import Paths
+from cronoq_cli.config.settings import PoolSettings, Settings
+from cronoq_cli.errors import InvalidError, NoDaemonError, NotFoundError, StoreError, UsageError
+from cronoq_cli.model.ids import find_run
+from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
+from cronoq_cli.model.snapshot import Defaults, describe_pool, describe_task, describe_transition
+from cronoq_cli.model.task import Priority, TaskRecord
+from cronoq_cli.model.words import hint_for, is_key
+from cronoq_cli.store.contract import Filter, StoreReader, iter_env
+from cronoq_cli.store.sqlite import open_reader
+from cronoq_cli.wire.requests import DaemonStatus, Events, ListTasks, Pools, Reply, Request, Selector, ShowTasks
+from cronoq_cli.wire.version import PROTOCOL, VERSION
+
+LAST_ENDED = 10
+"""How many ended tasks a listing shows (specification section 8)."""
+
+_LIVE = [status.value for status in LIVE]
+_FINAL = [status.value for status in FINAL]
+_ORDER = (Status.RUNNING, Status.READY, Status.RETRYING, Status.SCHEDULED, Status.BLOCKED)
+
+
+def answer_offline(paths: Paths, request: Request, now: float) -> Reply:
+    """The reply to one of `READS`, from the store of these paths; `now` is in unix seconds.
+
+    Raises NotFoundError, UsageError, InvalidError, StoreError, and NoDaemonError for any other request.
+    """
+    if isinstance(request, DaemonStatus):
+        return Reply(doc={"daemon": _describe_absent(paths)})
+    settings = load_settings(paths.config_file)
+    with contextlib.closing(_Offline(paths, settings, now)) as offline:
+        if isinstance(request, ListTasks):
+            return Reply(doc=offline.list_tasks(request))
+        if isinstance(request, ShowTasks):
+            return Reply(doc=offline.show(request))
+        if isinstance(request, Events):
+            return Reply(doc=offline.list_events(request))
+        if isinstance(request, Pools):
+            return Reply(doc=offline.list_pools(request))
+    raise NoDaemonError("no daemon runs", hint="start one with: cronoq daemon start")
+
+
+def count_live(paths: Paths) -> int:
+    """How many tasks a daemon would find to go on with; 0 where the store cannot be asked."""
+    try:
+        reader = open_reader(paths.db)
+        if reader is None:
+            return 0
+        with contextlib.closing(reader):
+            counts = reader.count_by_status()
+    except StoreError:
+        return 0
+    return sum(counts.get(status, 0) for status in _LIVE)
+
+
+def _describe_absent(paths: Paths) -> dict[str, Any]:
+    stopped = os.path.lexists(os.fsencode(paths.stopped_mark))
+    about = {"state": "idle", "role": None, "pid": None, "version": VERSION, "protocol": PROTOCOL}
+    return about | {"stopped": stopped, "tasks": count_live(paths)}
+
+
+class _Offline:
+    """One look at a store."""
+
+    def __init__(self, paths: Paths, settings: Settings, now: float) -> None:
+        self._reader: StoreReader | None = open_reader(paths.db)
+        self._settings = settings
+        self._now = now
+
+    def close(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
+
+    # Documents
+
+    def list_tasks(self, request: ListTasks) -> dict[str, Any]:
+        if self._reader is None:
+            if request.select.refs:
+                raise NotFoundError("nothing matched: there is no task yet")
+            return {"tasks": [], "more": 0, "summary": {}}
+        if request.finished:
+            records, more = self._list_finished(self._reader, request), 0
+        elif not request.select.is_empty() and not _is_only_all(request.select):
+            records, more = self._select(self._reader, request.select, list(Status)), 0
+        else:
+            records, more = self._list_usual(self._reader, request.limit)
+        summary = self._reader.count_by_status()
+        return {"tasks": [self._describe(record) for record in records], "more": more, "summary": summary}
+
+    def _list_usual(self, reader: StoreReader, limit: int | None) -> tuple[list[TaskRecord], int]:
+        """What runs, the next waiting in their order, the last ended; and how many waiting are left out."""
+        live = sorted(reader.list_where(Filter(statuses=_LIVE)), key=_place)
+        running = [record for record in live if record.status is Status.RUNNING]
+        waiting = live[len(running) :]
+        shown = waiting if limit is None else waiting[:limit]
+        most = None if limit is None else LAST_ENDED
+        ended = reader.list_where(Filter(statuses=_FINAL, by_end=True, newest_first=True, limit=most))
+        return [*running, *shown, *reversed(ended)], len(waiting) - len(shown)
+
+    def _list_finished(self, reader: StoreReader, request: ListTasks) -> list[TaskRecord]:
+        wanted = self._filter(request.select, [Status(status) for status in _FINAL])
+        wanted.statuses = [status for status in wanted.statuses or _FINAL if status in _FINAL]
+        wanted.after_id, wanted.limit = request.after_id, request.limit
+        if request.select.refs:
+            wanted.ids = [span for ref in request.select.refs for span in self._resolve(reader, ref)]
+        return reader.list_where(wanted)
+
+    def show(self, request: ShowTasks) -> dict[str, Any]:
+        reader = self._reader
+        if reader is None:
+            raise NotFoundError("nothing matched: there is no task yet")
+        documents = []
+        for record in self._select(reader, request.select, list(Status)):
+            env = dict(_read_env(reader, record))
+            facts: dict[str, Any] = {"env": env} if request.env else {"env_names": list(env)}
+            documents.append(
+                describe_task(
+                    record,
+                    attempts=reader.list_attempts(record.id),
+                    edges=reader.list_edges(record.id),
+                    now=self._now,
+                    defaults=self._defaults(record),
+                    **facts,
+                )
+            )
+        return {"task": documents[0]} if _names_one(request.select) else {"tasks": documents}
+
+    def list_events(self, request: Events) -> dict[str, Any]:
+        reader = self._reader
+        if reader is None:
+            return {"events": []}
+        ids = None
+        if request.select is not None and not request.select.is_empty():
+            ids = [record.id for record in self._select(reader, request.select, list(Status))]
+        limit = -1 if request.limit is None else request.limit
+        if request.after_seq is not None:
+            found = reader.list_transitions(request.after_seq, limit, ids)
+        elif ids is None and request.limit is not None:
+            found = reader.list_transitions(max(reader.last_transition_seq() - limit, 0), limit)
+        else:
+            found = reader.list_transitions(0, (1 << 63) - 1, ids)
+            found = found if request.limit is None else found[-limit:]
+        return {"events": [describe_transition(transition) for transition in found]}
+
+    def list_pools(self, request: Pools) -> dict[str, Any]:
+        pools = self._settings.pools
+        if request.name is not None and request.name not in pools:
+            raise _unknown_pool(request.name, pools)
+        names = sorted(pools) if request.name is None else [request.name]
+        return {"pools": [self._describe_pool(name, pools[name]) for name in names]}
+
+    def _describe_pool(self, name: str, pool: PoolSettings) -> dict[str, Any]:
+        counts = {} if self._reader is None else self._reader.count_by_status(name)
+        ready: list[TaskRecord] = []
+        if self._reader is not None:
+            ready = self._reader.list_where(Filter(statuses=[Status.READY], pools=[name]))
+        waiting: dict[str, int] = {}
+        for record in ready:
+            word = Priority(record.spec.priority).word
+            waiting[word] = waiting.get(word, 0) + 1
+        return describe_pool(
+            name,
+            workers=pool.workers,
+            waiting=waiting,
+            blocked=counts.get("blocked", 0),
+            scheduled=counts.get("scheduled", 0),
+            retrying=counts.get("retrying", 0),
+            running=counts.get("running", 0),
+            oldest_ready_at=min((record.ready_at for record in ready if record.ready_at is not None), default=None),
+            now=self._now,
+        )
+
+    def _describe(self, record: TaskRecord) -> dict[str, Any]:
+        edges = None
+        if record.status is Status.BLOCKED and self._reader is not None:
+            edges = self._reader.list_edges(record.id)
+        return describe_task(record, edges=edges, now=self._now, defaults=self._defaults(record))
+
+    def _defaults(self, record: TaskRecord) -> Defaults:
+        pool = self._settings.pools.get(record.spec.pool, PoolSettings())
+        usual = Defaults()
+        return Defaults(
+            shell=pool.shell or usual.shell,
+            retries=pool.retries or 0,
+            timeout_s=pool.timeout_s,
+            on_lost=pool.on_lost or usual.on_lost,
+        )
+
+    # Selectors
+
+    def _select(self, reader: StoreReader, selector: Selector, usual: list[Status]) -> list[TaskRecord]:
+        """The tasks a selector means, those named in the order named. Raises NotFoundError, UsageError."""
+        wanted = self._filter(selector, usual)
+        if not selector.refs:
+            records = reader.list_where(wanted)
+        else:
+            spans = [span for ref in selector.refs for span in self._resolve(reader, ref)]
+            wanted.ids = spans
+            found = {record.id: record for record in reader.list_where(wanted)}
+            ids = dict.fromkeys(i for first, last in spans for i in sorted(found) if first <= i <= last)
+            records = [found[task_id] for task_id in ids]
+        if not records:
+            raise NotFoundError("nothing matched", hint="cronoq ls --limit all shows what there is")
+        return records
+
+    def _filter(self, selector: Selector, usual: list[Status]) -> Filter:
+        known = [status.value for status in Status]
+        statuses = [word.replace("-", "_") for word in selector.statuses]
+        for given, status in zip(selector.statuses, statuses, strict=True):
+            if status not in known:
+                raise UsageError(f"no status {given!r}", hint=hint_for(status, known))
+        for pool in selector.pools:
+            if pool not in self._settings.pools:
+                raise _unknown_pool(pool, self._settings.pools)
+        return Filter(
+            statuses=statuses or [status.value for status in usual],
+            pools=selector.pools or None,
+            tags=selector.tags or None,
+            name_glob=selector.name_glob,
+        )
+
+    def _resolve(self, reader: StoreReader, ref: str) -> list[tuple[int, int]]:
+        """The ids one reference means, as ranges with both ends in. Raises NotFoundError, UsageError."""
+        run = find_run(ref)
+        if run is not None:
+            span = (run[0], run[-1])
+            if not reader.list_where(Filter(ids=[span], limit=1)):
+                raise NotFoundError(f"no task {ref}" if span[0] == span[1] else f"no task in {ref}")
+            return [span]
+        if ref == "last":
+            newest = reader.list_where(Filter(newest_first=True, limit=1))
+            if not newest:
+                raise NotFoundError("there is no task yet, so there is no last one")
+            return [(newest[0].id, newest[0].id)]
+        if not is_key(ref):
+            raise UsageError(f"{ref!r} is neither an id, a run of ids nor a key", hint="ids are numbers, runs are 3-8")
+        found = reader.find_newest_with_key(ref)
+        if found is None:
+            raise NotFoundError(f"no task has the key {ref!r}")
+        return [(found.id, found.id)]
+
+
+def _place(record: TaskRecord) -> tuple[int, int, float]:
+    """Order of a listing: what runs, then what waits: by status, class and sequence."""
+    return _ORDER.index(record.status), -int(record.spec.priority), record.seq
+
+
+def _is_only_all(selector: Selector) -> bool:
+    return selector == Selector(all=True)
+
+
+def _names_one(selector: Selector) -> bool:
+    """Whether the words can mean only one task: an id, a key or `last`."""
+    if len(selector.refs) != 1:
+        return False
+    run = find_run(selector.refs[0])
+    return run is None or len(run) == 1
+
+
+def _read_env(reader: StoreReader, record: TaskRecord) -> Iterator[tuple[str, str]]:
+    """The environment a task runs with: the stored one, its own changes over it."""
+    blob = reader.find_env(record.spec.env) if record.spec.env else None
+    env = {os.fsdecode(name): os.fsdecode(value) for name, value in iter_env(blob or b"")}
+    for name, value in record.spec.env_changes.items():
+        if value is None:
+            env.pop(name, None)
+        else:
+            env[name] = value
+    yield from env.items()
+
+
+def _unknown_pool(name: str, pools: Iterable[str]) -> InvalidError:
+    return InvalidError(f"unknown pool {name!r}", hint=hint_for(name, list(pools)), code="unknown-pool")

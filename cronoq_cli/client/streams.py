@@ -1,0 +1,157 @@
+"""What only the client can do with a daemon: wait and follow across its restarts, start it, become it, stop it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any, cast
+
+from cronoq_cli.client.connection import Connection, ConnectionLost, ProcessEnd, find_connection
+from cronoq_cli.client.gateway import GOING_S, SocketGateway
+from cronoq_cli.client.launch import become_daemon
+from cronoq_cli.errors import NoDaemonError, WaitTimeoutError
+from cronoq_cli.wire import codec
+from cronoq_cli.wire.codec import RemoteError
+from cronoq_cli.wire.requests import Reply, Request, Selector, Watch
+
+RECONNECT_S = 30.0
+"""How long a waiting client looks for a daemon that went away (specification section 2)."""
+START_AFTER_S = 1.0
+"""How long somebody else has to bring the daemon back before a waiting client starts one itself."""
+_LOOK_S = 0.05
+
+
+class ClientStreams:
+    """The client's abilities, over one gateway; `watch` may be used from a thread of its own."""
+
+    def __init__(self, gateway: SocketGateway) -> None:
+        self._gateway = gateway
+
+    # Waiting
+
+    def wait(self, request: Request, timeout_s: float | None) -> Reply:
+        """The reply to a request that takes its time, asked again when the daemon comes back.
+
+        `timeout_s` limits the whole. Raises WaitTimeoutError, NoDaemonError when the daemon stays away for 30 s, and
+        what the daemon answers.
+        """
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        connection = self._reach(request)
+        while True:
+            with connection:
+                try:
+                    left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
+                    return connection.ask(request, as_is=self._gateway.as_is, timeout_s=left)
+                except ConnectionLost:
+                    pass
+                except RemoteError as error:
+                    if not self._gateway.recover(connection, error):
+                        raise
+            connection = self._reach_again(request, deadline)
+
+    def _reach(self, request: Request) -> Connection:
+        """The first connection: a daemon is started at once where there is none."""
+        return find_connection(self._gateway.paths) or self._gateway.start_for(request)
+
+    def _reach_again(self, request: Request, deadline: float | None) -> Connection:
+        """A connection after one was lost, within 30 s and the deadline. Raises NoDaemonError, WaitTimeoutError."""
+        lost_at = time.monotonic()
+        while True:
+            connection = find_connection(self._gateway.paths)
+            if connection is not None:
+                return connection
+            now = time.monotonic()
+            if deadline is not None and now >= deadline:
+                raise WaitTimeoutError("the time to wait is over, and no daemon runs")
+            if now - lost_at >= RECONNECT_S:
+                raise NoDaemonError(
+                    f"the daemon went away and did not come back within {RECONNECT_S:.0f} s",
+                    hint="start it with: cronoq daemon start",
+                )
+            if now - lost_at >= START_AFTER_S and self._gateway.may_start(request):
+                return self._gateway.start_for(request)
+            time.sleep(_LOOK_S)
+
+    def watch(self, request: Request) -> Iterator[dict[str, Any]]:
+        """The messages of a stream, in order and each once, also across restarts of the daemon.
+
+        Raises NoDaemonError when the daemon stays away for 30 s, and what it answers.
+        """
+        watch = cast(Watch, request)
+        connection = self._reach(watch)
+        first = True
+        while True:
+            with connection:
+                try:
+                    connection.send(codec.encode_request(watch, as_is=self._gateway.as_is))
+                    while True:
+                        message = connection.receive_message()
+                        watch = _go_on_behind(watch, message)
+                        if first or "watching" not in message:
+                            first = False
+                            yield message
+                except ConnectionLost:
+                    pass
+                except RemoteError as error:
+                    if not self._gateway.recover(connection, error):
+                        raise
+            connection = self._reach_again(watch, None)
+
+    # The daemon's life
+
+    def start_daemon(self, *, standby: bool = False) -> dict[str, Any]:
+        """Start a daemon unless one runs: its status document, with `started`. Raises NoDaemonError."""
+        return self._gateway.launch(standby=standby)
+
+    def run_daemon(self, *, standby: bool = False) -> int:
+        """Become the daemon: this process is replaced, and its exit status is the daemon's."""
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+        become_daemon(self._gateway.paths, self._gateway.env, standby=standby)
+
+    def stop_daemon(self, request: Request) -> Reply:
+        """Have the daemon stop as `request` says, and return when its process is gone. Raises NoDaemonError."""
+        connection = find_connection(self._gateway.paths)
+        if connection is None:
+            raise NoDaemonError("no daemon runs")
+        self._gateway.forget_connection()
+        end = ProcessEnd(connection)
+        try:
+            with connection:
+                reply = _ask_to_stop(connection, request, end)
+            if not end.wait(GOING_S):
+                reply.notes.append(f"the daemon (process {connection.pid}) has answered but is still there")
+            return reply
+        finally:
+            end.close()
+
+
+def _ask_to_stop(connection: Connection, request: Request, end: ProcessEnd) -> Reply:
+    """The daemon's reply; one that ends without it (stopped twice, or killed) has stopped all the same."""
+    try:
+        return connection.ask(request)
+    except ConnectionLost:
+        if end.wait(GOING_S):
+            return Reply()
+        raise NoDaemonError(
+            "the daemon closed the connection and goes on running", hint="its log may say why: daemon.log"
+        ) from None
+    except RemoteError as error:
+        if error.code == codec.STOPPING.decode() and end.wait(GOING_S):
+            return Reply()
+        raise
+
+
+def _go_on_behind(watch: Watch, message: dict[str, Any]) -> Watch:
+    """The request that goes on behind `message`, and with the tasks it meant at first."""
+    after, select = watch.after_seq, watch.select
+    if isinstance(message.get("seq"), int):
+        after = message["seq"]
+    elif after is None and isinstance(message.get("watching"), int):
+        after = message["watching"]
+    ids = message.get("tasks")
+    if "watching" in message and select is not None and select.refs and ids:
+        select = Selector(refs=[str(task_id) for task_id in ids])
+    return Watch(after_seq=after, select=select)
