@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from cronoq_cli.wire.runner import Cause, Event, Message, format_message
+from cronoq_cli.wire.runner import Message, format_message, format_text, format_value
 
 _GRACE_S: Final = 10.0
 _STOP_SIGNAL: Final = 15
@@ -20,8 +19,7 @@ def encode_text(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-@dataclass(slots=True, frozen=True)
-class Exit:
+class Exit(NamedTuple):
     """How a main process ended: wait status, moments, and what it used."""
 
     status: int
@@ -32,14 +30,22 @@ class Exit:
     max_rss: int
 
 
-@dataclass(slots=True, frozen=True)
-class StartError:
+class StartError(NamedTuple):
     """Why an attempt could not be started; `exit_code` is 126 or 127 where a shell would say so."""
 
     kind: str
     errno: int | None
     message: str
     exit_code: int | None = None
+
+
+class Outcome(NamedTuple):
+    """What is found out about an attempt at its end, beside its exit."""
+
+    error: StartError | None = None
+    log_size: int = 0
+    report: list[tuple[str, str]] | None = None
+    run_s: float | None = None
 
 
 class Attempt:
@@ -103,18 +109,11 @@ def _parse_limit(value: Any) -> float | None:
 def format_begin(attempt: Attempt, now: float) -> str:
     """The journal's line that is written before the spawn: the stop ladder and what a later end needs."""
     order = attempt.order or {}
-    return format_message(
-        {
-            "record": "begin",
-            "token": attempt.token,
-            "stop_signal": attempt.stop_signal,
-            "grace_s": attempt.grace_s,
-            "at": now,
-            "awake": time.monotonic(),
-            "log": order.get("log"),
-            "stderr_log": order.get("stderr_log"),
-            "report": order.get("report"),
-        }
+    return (
+        f'{{"record":"begin","token":{format_text(attempt.token)},"stop_signal":{attempt.stop_signal},'
+        f'"grace_s":{attempt.grace_s!r},"at":{now!r},"awake":{time.monotonic()!r},'
+        f'"log":{format_text(order.get("log"))},"stderr_log":{format_text(order.get("stderr_log"))},'
+        f'"report":{format_text(order.get("report"))}}}'
     )
 
 
@@ -125,55 +124,42 @@ def format_pid(attempt: Attempt) -> str:
 
 def format_started(attempt: Attempt) -> str:
     """The report of a start, also told in a hello."""
-    return format_message(
-        {"event": Event.STARTED, "token": attempt.token, "pid": attempt.pid, "at": attempt.started_at}
+    at = "null" if attempt.started_at is None else repr(attempt.started_at)
+    pid = "null" if attempt.pid is None else attempt.pid
+    return f'{{"event":"started","token":{format_text(attempt.token)},"pid":{pid},"at":{at}}}'
+
+
+def format_ended(attempt: Attempt, outcome: Outcome) -> str:
+    """The report of an end, also its line in the journal: the exit if there was one, and what was found."""
+    exited, error = attempt.exit, outcome.error
+    code: int | None = error.exit_code if error is not None else None
+    number, core, usage, run_s = None, False, (0.0, 0.0, 0), 0.0
+    if exited is not None:
+        number = (exited.status & 0x7F) or None
+        code = None if number else exited.status >> 8
+        core = bool(exited.status & 0x80)
+        usage = (exited.cpu_user_s, exited.cpu_system_s, exited.max_rss)
+        run_s = exited.at_awake - attempt.started_awake
+    elif outcome.run_s is not None:
+        run_s = outcome.run_s
+    at = time.time() if exited is None else exited.at
+    start = "null" if attempt.started_at is None else repr(attempt.started_at)
+    return (
+        f'{{"event":"ended","token":{format_text(attempt.token)},"started_at":{start},"ended_at":{at!r},'
+        f'"run_s":{run_s:.6f},"pid":{_format_number(attempt.pid)},"exit_code":{_format_number(code)},'
+        f'"signal":{_format_number(number)},"core":{"true" if core else "false"},'
+        f'"cause":{format_text(attempt.cause)},"error":{_format_error(error)},'
+        f'"report":{format_value(outcome.report) if outcome.report else "[]"},'
+        f'"cpu_user_s":{usage[0]:.6f},"cpu_system_s":{usage[1]:.6f},"max_rss":{usage[2]},'
+        f'"log_size":{outcome.log_size},"left_behind":{attempt.left_behind}}}'
     )
 
 
-def build_ended(attempt: Attempt) -> Message:
-    """The end of an attempt that has run, with its exit where there is one."""
-    exited = attempt.exit
-    ended = _build_blank(attempt, exited.at if exited else time.time())
-    if exited is not None:
-        signalled = exited.status & 0x7F
-        ended["exit_code"] = None if signalled else exited.status >> 8
-        ended["signal"] = signalled or None
-        ended["core"] = bool(exited.status & 0x80)
-        ended["run_s"] = round(exited.at_awake - attempt.started_awake, 6)
-        ended["cpu_user_s"] = exited.cpu_user_s
-        ended["cpu_system_s"] = exited.cpu_system_s
-        ended["max_rss"] = exited.max_rss
-    ended["cause"] = attempt.cause
-    ended["left_behind"] = attempt.left_behind
-    return ended
+def _format_number(value: int | None) -> str:
+    return "null" if value is None else str(value)
 
 
-def build_unstarted(attempt: Attempt, error: StartError) -> Message:
-    """The end of an attempt that could not be started."""
-    ended = _build_blank(attempt, time.time())
-    ended["exit_code"] = error.exit_code
-    ended["cause"] = Cause.SPAWN
-    ended["error"] = {"kind": error.kind, "errno": error.errno, "message": error.message}
-    return ended
-
-
-def _build_blank(attempt: Attempt, at: float) -> Message:
-    return {
-        "event": Event.ENDED,
-        "token": attempt.token,
-        "started_at": attempt.started_at,
-        "ended_at": at,
-        "run_s": 0.0,
-        "pid": attempt.pid,
-        "exit_code": None,
-        "signal": None,
-        "core": False,
-        "cause": None,
-        "error": None,
-        "report": [],
-        "cpu_user_s": 0.0,
-        "cpu_system_s": 0.0,
-        "max_rss": 0,
-        "log_size": 0,
-        "left_behind": 0,
-    }
+def _format_error(error: StartError | None) -> str:
+    if error is None:
+        return "null"
+    return format_value({"kind": error.kind, "errno": error.errno, "message": error.message})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from cronoq_cli.runner.attempt import Attempt, encode_text
@@ -16,13 +15,15 @@ from cronoq_cli.wire.runner import Cause
 _WALL_LOOK_S: Final = 30.0
 
 
-@dataclass(slots=True)
 class Heart:
     """The files that show life, how they were at the last look, and the longest silence in seconds."""
 
-    limit_s: float
-    signs: tuple[bytes, ...]
-    stamp: list[tuple[int, int]]
+    __slots__ = ("limit_s", "signs", "stamp")
+
+    def __init__(self, limit_s: float, signs: tuple[bytes, ...]) -> None:
+        self.limit_s = limit_s
+        self.signs = signs
+        self.stamp = _read_stamp(signs)
 
 
 class Limits:
@@ -43,8 +44,7 @@ class Limits:
         if kill_at is not None:
             self._watch_wall(attempt, kill_at)
         if heartbeat_s is not None:
-            signs = _list_signs(attempt)
-            self._watch_heart(attempt, Heart(heartbeat_s, signs, _read_stamp(signs)), heartbeat_s)
+            self._watch_heart(attempt, Heart(heartbeat_s, _list_signs(attempt)), heartbeat_s)
 
     def disarm(self, attempt: Attempt) -> None:
         """Nothing more expires for this attempt."""

@@ -100,6 +100,7 @@ class Service:
             os.unlink(encode_text(self._socket_path))
         except OSError:
             pass
+        self._supervisor.clean()
         self._journal.remove()
 
     def _list_live_records(self) -> list[str]:

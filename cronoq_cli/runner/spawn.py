@@ -10,7 +10,7 @@ from typing import Final
 
 from cronoq_cli.runner.attempt import Attempt, encode_text
 from cronoq_cli.runner.forkexec import fork_exec, parse_limits
-from cronoq_cli.runner.report import make_report
+from cronoq_cli.runner.report import Reports
 from cronoq_cli.runner.streams import LACKING, RUNNER_UMASK, Streams, get_umask, refuse
 from cronoq_cli.wire.runner import ErrorKind, Message
 
@@ -29,7 +29,8 @@ _NOT_HERE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESTALE, errno.E
 class Spawner:
     """Starts processes one at a time, moving the runner itself into each task's directory and back."""
 
-    def __init__(self) -> None:
+    def __init__(self, reports: Reports) -> None:
+        self._reports = reports
         self._null = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
         self._directory = b"/"
         self._nice = os.getpriority(os.PRIO_PROCESS, 0)
@@ -58,7 +59,7 @@ class Spawner:
         environment = self._build_environment(attempt, order)
         self._enter(order["cwd"])
         if attempt.report is not None:
-            _make_report(attempt.report)
+            self._make_report(attempt.report)
         streams = Streams(order, self._null)
         attempt.logs = streams.logs
         os.umask(get_umask(order))
@@ -89,6 +90,14 @@ class Spawner:
                 message = f"working directory cannot be entered: {path}: {error.strerror}"
             raise refuse(ErrorKind.DIRECTORY, message, error) from None
         self._directory = directory
+
+    def _make_report(self, path: bytes) -> None:
+        try:
+            self._reports.make(path)
+        except OSError as error:
+            text = path.decode("utf-8", "replace")
+            message = f"cannot make the report file {text}: {error.strerror}"
+            raise refuse(ErrorKind.OUTPUT, message, error) from None
 
     def _execute(self, argv: list[bytes], environment: dict[bytes, bytes], streams: Streams, order: Message) -> int:
         """Try the candidates as execvp does: go on where there is nothing, remember a refusal."""
@@ -142,14 +151,6 @@ class Spawner:
             )
         except NotImplementedError:  # a C library that cannot make the session itself
             return fork_exec(path, argv, environment, streams.actions, None, [])
-
-
-def _make_report(path: bytes) -> None:
-    try:
-        make_report(path)
-    except OSError as error:
-        text = path.decode("utf-8", "replace")
-        raise refuse(ErrorKind.OUTPUT, f"cannot make the report file {text}: {error.strerror}", error) from None
 
 
 def _list_places(name: bytes, environment: Mapping[bytes, bytes]) -> Iterator[bytes]:

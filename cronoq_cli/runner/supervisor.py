@@ -13,10 +13,10 @@ from typing import Final
 from cronoq_cli.runner.attempt import (
     Attempt,
     Exit,
+    Outcome,
     StartError,
-    build_ended,
-    build_unstarted,
     format_begin,
+    format_ended,
     format_pid,
     format_started,
 )
@@ -26,7 +26,7 @@ from cronoq_cli.runner.lanes import Lanes
 from cronoq_cli.runner.leftovers import Leftovers
 from cronoq_cli.runner.limits import Limits
 from cronoq_cli.runner.loop import Loop, Timer
-from cronoq_cli.runner.report import read_report, remove_report
+from cronoq_cli.runner.report import Reports, remove_report
 from cronoq_cli.runner.spawn import Spawner
 from cronoq_cli.runner.streams import SpawnError, measure_files
 from cronoq_cli.runner.tree import Census, find_ticks
@@ -66,7 +66,8 @@ class Supervisor:
         self.on_foreign_gone: Callable[[Attempt], None] | None = None
         self._limits = Limits(loop, self._expire)
         self._leftovers = Leftovers(self.census, self.mains)
-        self._spawner = Spawner()
+        self._reports = Reports()
+        self._spawner = Spawner(self._reports)
         self._starting: list[Attempt] = []
         self._unnoted: list[Attempt] = []
         self._note_timer: Timer | None = None
@@ -151,6 +152,10 @@ class Supervisor:
         if known:
             self._append(format_message({"record": "forgot", "tokens": known}))
 
+    def clean(self) -> None:
+        """Delete what no daemon knows of; the runner leaves."""
+        self._reports.clear()
+
     def close(self) -> None:
         """Start nothing more."""
         self.closing = True
@@ -213,7 +218,8 @@ class Supervisor:
         self._note_later(attempt)
 
     def _refuse(self, attempt: Attempt, error: StartError) -> None:
-        self._keep(attempt, build_unstarted(attempt, error))
+        attempt.cause = Cause.SPAWN
+        self.keep(attempt.token, Ended(format_ended(attempt, Outcome(error)), attempt.report))
 
     def _explain_journal(self) -> StartError:
         trouble = self._journal.trouble if self._journal is not None else None
@@ -322,18 +328,17 @@ class Supervisor:
             if self.on_foreign_gone is not None:
                 self.on_foreign_gone(attempt)
             return
-        self.keep_end(attempt, build_ended(attempt))
+        self.keep_end(attempt)
         self.lanes.free(attempt)
 
-    def keep_end(self, attempt: Attempt, ended: Message) -> None:
-        """Complete the record of an end, journal it, tell it, and keep it until it is forgotten."""
-        ended["log_size"] = measure_files(attempt.logs)
-        if attempt.report is not None:
-            ended["report"] = read_report(attempt.report)
-        self._keep(attempt, ended)
-
-    def _keep(self, attempt: Attempt, ended: Message) -> None:
-        self.keep(attempt.token, Ended(format_message(ended), attempt.report))
+    def keep_end(self, attempt: Attempt, run_s: float | None = None) -> None:
+        """Complete the record of an end, and keep it; `run_s` where no exit says how long it ran."""
+        path = attempt.report
+        report = self._reports.read(path) if path is not None else []
+        if path is not None and report is None and attempt.cause is None and not attempt.left_behind:
+            path = None if self._reports.reuse(path) else path
+        outcome = Outcome(None, measure_files(attempt.logs), report, run_s)
+        self.keep(attempt.token, Ended(format_ended(attempt, outcome), path))
 
     def keep(self, token: str, ended: Ended) -> None:
         """Journal an end, tell it, and repeat it in every hello until it is forgotten."""

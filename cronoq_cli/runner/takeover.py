@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from cronoq_cli.runner.attempt import Attempt, build_ended, encode_text
+from cronoq_cli.runner.attempt import Attempt, encode_text
 from cronoq_cli.runner.journal import Record, open_locked, read_records
 from cronoq_cli.runner.loop import Loop
 from cronoq_cli.runner.supervisor import Ended, Supervisor
@@ -123,10 +123,9 @@ class Takeover:
     def _end_lost(self, attempt: Attempt) -> None:
         dead = next((dead for dead in self._dead.values() if attempt.token in dead.open), None)
         attempt.cause = Cause.LOST
-        ended = build_ended(attempt)
-        if dead is not None and dead.same_boot:
-            ended["run_s"] = round(max(time.monotonic() - attempt.started_awake, 0.0), 6)
-        self._supervisor.keep_end(attempt, ended)
+        comparable = dead is not None and dead.same_boot
+        run_s = max(time.monotonic() - attempt.started_awake, 0.0) if comparable else 0.0
+        self._supervisor.keep_end(attempt, run_s)
         if dead is not None:
             dead.open.discard(attempt.token)
             # Not from within: a look at all trees may be telling several ends.

@@ -24,6 +24,7 @@ ENVIRONMENTS_KEPT: Final = 32
 Message = dict[str, Any]
 
 _HEADER: Final = struct.Struct(">I")
+_quote: Final = json.encoder.encode_basestring_ascii
 _encode: Final = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
@@ -80,6 +81,16 @@ class ErrorKind(StrEnum):
 def format_message(message: Message) -> str:
     """One message as JSON text, lone surrogates escaped."""
     return _encode(message)
+
+
+def format_value(value: Any) -> str:
+    """Any value of a message as JSON text."""
+    return _encode(value)
+
+
+def format_text(text: str | None) -> str:
+    """A string, or null, as JSON text: for the few messages that are written by hand because they are many."""
+    return "null" if text is None else _quote(text)
 
 
 def format_frame(texts: Iterable[str]) -> bytes:

@@ -64,9 +64,9 @@ class Runner:
         self._sent_environments: set[str] = set()
         reader, writer = os.pipe()
         words = ["--id", name, "--journal", str(self.journal), "--socket", str(self.socket)]
+        words += ["--ready-fd", str(writer)]
         self.process = subprocess.Popen(
-            [sys.executable, *options.pop("flags", ()), "-m", "cronoq_cli.runner", *words]
-            + ["--ready-fd", str(writer)],
+            [sys.executable, *options.pop("flags", ()), "-m", "cronoq_cli.runner", *words],
             cwd=PACKAGE_ROOT,
             pass_fds=(writer,),
             **options,
