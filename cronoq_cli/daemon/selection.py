@@ -79,7 +79,7 @@ class Selecting:
             return [self._find_last()]
         run = find_run(ref)
         if run is not None:
-            return self._expand(*run)
+            return self._expand(run.start, run.stop - 1)
         if not is_key(ref):
             raise UsageError(f"{ref!r} is neither an id, a run of ids nor a key", hint="ids are numbers, runs are 3-8")
         task_id = self.find_key(ref)
@@ -102,7 +102,7 @@ class Selecting:
                 raise NotFoundError(f"no task {first}")
             return [first]
         tasks = self._scheduler.engine.state.tasks
-        last = min(last, self._scheduler.engine.state.next_id - 1)
+        last = min(last, max(first, self._scheduler.engine.state.next_id - 1))
         live = {task_id for task_id in range(first, last + 1) if task_id in tasks}
         stored: set[int] = set()
         if len(live) < last + 1 - first:
