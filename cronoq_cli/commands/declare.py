@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import inspect
+import re
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NoReturn, get_type_hints
 
@@ -193,14 +194,15 @@ def verb(
     """
 
     def declare(function: Callable[..., int | None]) -> Callable[..., int | None]:
-        call = _expand(function)
+        call, text = _expand(function), inspect.getdoc(function) or ""
         epilog = "\n\n".join(("Examples:" if len(examples) > 1 else "Example:", *examples)) if examples else None
         settings = {"allow_interspersed_args": not words_follow}
         for position, known_as in enumerate((name, *aliases)):
             app.command(
                 known_as,
                 cls=Verb,
-                help=inspect.getdoc(function),
+                help=text,
+                short_help=_first_clause(text),
                 epilog=epilog,
                 context_settings=settings,
                 add_help_option=False,
@@ -210,6 +212,12 @@ def verb(
         return function
 
     return declare
+
+
+def _first_clause(text: str) -> str:
+    """What stands in a list of verbs: the first sentence up to its first pause."""
+    sentence = text.split("\n\n", 1)[0].replace("\n", " ").split(". ", 1)[0]
+    return re.split("[:;]", sentence, maxsplit=1)[0].rstrip(".") + "."
 
 
 def group(app: typer.Typer, name: str, *, help: str, panel: str) -> typer.Typer:  # noqa: A002

@@ -67,8 +67,8 @@ def _follow(context: Context, selector: Selector | None, after: int | None, coun
             after = event["seq"]
     try:
         for message in streams.watch(Watch(after_seq=after, select=selector)):
-            if "watching" not in message:
-                _show(context, message)
+            if "event" in message:
+                _show(context, message["event"])
     except BrokenPipeError:
         return 0
     return 0

@@ -12,8 +12,8 @@ from cronoq_cli.errors import CronoqError, ExitStatus, TryLaterError, UsageError
 from cronoq_cli.model.lifecycle import FINAL
 from cronoq_cli.model.words import format_signal
 
-TIME_LIMIT = "time limit"
-"""The cause of an attempt that was stopped for its length."""
+TIME_LIMITS = ("time limit", "kill-at")
+"""The causes of an attempt that was stopped because its time was over: for its length, or at an absolute time."""
 
 _FINAL = frozenset(map(str, FINAL))
 _ENDED_BY_ITSELF = ("failed", "dead_lettered")
@@ -34,7 +34,7 @@ def decide_exit(task: Mapping[str, Any]) -> int:
         return ExitStatus.OK
     if task["status"] not in _ENDED_BY_ITSELF or _cause(task) == "lost":
         return ExitStatus.INTERNAL
-    if _cause(task) == TIME_LIMIT:
+    if _cause(task) in TIME_LIMITS:
         return ExitStatus.TIMED_OUT
     if task["exit_code"] is not None:
         return task["exit_code"] or ExitStatus.NO
@@ -47,8 +47,10 @@ def _cause(task: Mapping[str, Any]) -> str | None:
     """Why the last attempt was stopped: told by the attempt where the document has them, else by its words."""
     if task.get("attempts"):
         return str(task["attempts"][-1]["cause"])
+    if not task["attempt"]:
+        return None
     words = f"{task.get('reason') or ''} {task.get('message') or ''}"
-    return next((cause for cause in (TIME_LIMIT, "lost") if cause in words), None)
+    return next((cause for cause in (*TIME_LIMITS, "lost") if cause in words), None)
 
 
 def decide_exit_of_all(tasks: Sequence[Mapping[str, Any]]) -> int:

@@ -72,7 +72,7 @@ def run(
     spec.split = True
     request = build_submission(context, spec, command, ManyOptions(), words or [])
     reply = ask(context, request)
-    return _Run(context, submitted_ids(reply, request)[0], options).to_the_end()
+    return _Run(context, submitted_ids(reply)[0], options).to_the_end()
 
 
 class _Run:

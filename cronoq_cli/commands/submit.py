@@ -89,36 +89,35 @@ def submit(
     request.dry_run = answer.dry_run
     reply = ask(context, request)
     if answer.wait or answer.follow:
-        return _until_the_end(context, reply, request, answer)
+        return _until_the_end(context, reply, answer)
     _print_answer(context, reply, request, answer)
     return reply.exit
 
 
-def submitted_ids(reply: Reply, request: Submit) -> list[int]:
-    """The ids of the members of a submission, without the reactions behind them."""
-    return [task["id"] for task in tasks_of(reply.doc)[: request.members]]
+def submitted_ids(reply: Reply) -> list[int]:
+    """The ids of a submission in its order, without the reactions behind its members."""
+    return list(reply.doc["ids"])
 
 
 def _print_answer(context: Context, reply: Reply, request: Submit, answer: AnswerOptions) -> None:
     if answer.json:
-        print_json(context, reply.doc)
+        print_json(context, _document(reply, request))
     elif answer.dry_run:
-        context.out.write("".join(f"{line}\n" for line in _describe_plan(tasks_of(reply.doc))))
+        count = reply.doc["count"]
+        context.out.write(f"{count} {'task' if count == 1 else 'tasks'} would be queued\n")
     elif not answer.quiet:
-        context.out.write(format_ids(submitted_ids(reply, request)) + "\n")
+        context.out.write(format_ids(submitted_ids(reply)) + "\n")
 
 
-def _describe_plan(tasks: Sequence[Mapping[str, Any]]) -> list[str]:
-    from cronoq_cli.commands.render.text import escape_for_terminal
-    from cronoq_cli.commands.render.words import title_of
-
-    return [
-        f"would queue in {task['pool']} as {task['status']}: {escape_for_terminal(title_of(task))}" for task in tasks
-    ]
+def _document(reply: Reply, request: Submit) -> dict[str, Any]:
+    """One task stands under its noun alone; of a batch the ids are told too, also where it is too large for more."""
+    if request.batch or request.dry_run:
+        return reply.doc
+    return {"task": tasks_of(reply.doc)[0]}
 
 
-def _until_the_end(context: Context, reply: Reply, request: Submit, answer: AnswerOptions) -> int:
-    ids = submitted_ids(reply, request)
+def _until_the_end(context: Context, reply: Reply, answer: AnswerOptions) -> int:
+    ids = submitted_ids(reply)
     if answer.follow:
         if not answer.quiet:
             print_notes(context, [f"task {ids[0]}"])

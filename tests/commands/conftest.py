@@ -53,11 +53,22 @@ class FakeGateway:
             if isinstance(reply, CronoqError):
                 raise reply
             return reply
-        if isinstance(request, Submit) and request.batch:
-            return Reply(doc={"tasks": [task_document(101 + n) for n in range(len(request.specs))]})
-        if isinstance(request, Submit | ShowTasks):
+        if isinstance(request, Submit):
+            return _accept(request)
+        if isinstance(request, ShowTasks):
             return Reply(doc={"task": task_document()})
         return Reply(doc={"tasks": [task_document()]})
+
+
+def _accept(request: Submit) -> Reply:
+    """As the daemon answers a submission: the ids of its members, the batch, their documents."""
+    if request.dry_run:
+        return Reply(doc={"tasks": [], "dry_run": True, "count": len(request.specs)})
+    if not request.batch:
+        return Reply(doc={"ids": [7], "batch": None, "tasks": [task_document()]})
+    ids = list(range(101, 101 + (request.members or len(request.specs))))
+    tasks = [task_document(number) for number in ids]
+    return Reply(doc={"ids": ids, "batch": f"{ids[0]}-{ids[-1]}", "tasks": tasks})
 
 
 @dataclass
