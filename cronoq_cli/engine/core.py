@@ -1,7 +1,7 @@
 """The engine: events in, effects out. It holds every live task and moves them by the tables, nothing else.
 
 No clock, no I/O: `now` comes in with each event, actions and rows go out. This module is the one entrance; the
-duties stand in `submissions`, `verbs`, `ends`, `dispatch` and `recovery`, the state they share in `state`.
+duties stand in `submissions`, `verbs`, `edits`, `ends`, `dispatch` and `recovery`, the state they share in `state`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from cronoq_cli.engine import dispatch, ends, messages, submissions, verbs
+from cronoq_cli.engine import dispatch, edits, ends, messages, submissions, verbs
 from cronoq_cli.engine.lanes import Scoring
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.engine.messages import Effects, Event
@@ -24,8 +24,8 @@ HANDLERS: Mapping[type, Callable[[State, Any, Now], Any]] = {
     messages.Held: verbs.apply_held,
     messages.Released: verbs.apply_released,
     messages.StartedNow: verbs.apply_started_now,
-    messages.Edited: verbs.apply_edited,
-    messages.Moved: verbs.apply_moved,
+    messages.Edited: edits.apply_edited,
+    messages.Moved: edits.apply_moved,
     messages.Signalled: verbs.apply_signalled,
     messages.AttemptStarted: ends.apply_attempt_started,
     messages.AttemptEnded: ends.apply_attempt_ended,

@@ -28,7 +28,9 @@ HANDED_OVER = "handed to the runner"
 def dispatch_woken(state: State, now: Now) -> None:
     """Start what may start in every pool where something has changed."""
     while state.woken:
-        pool = state.pools[state.woken.pop()]
+        name = next(iter(state.woken))
+        del state.woken[name]
+        pool = state.pools[name]
         if not (state.stopping or state.draining or pool.paused) and state.compared:
             _fill(state, pool, now)
 
@@ -51,10 +53,9 @@ def _start(state: State, pool: LivePool, task: LiveTask, now: Now) -> None:
 def mark_started(state: State, task: LiveTask, now: Now, *, at: float) -> None:
     """A task runs from here on: its attempt counts, its slots are taken."""
     task.attempt += 1
-    task.reason = None
-    task.leased = False
+    task.leased = task.recalled = False
     task.started_at = at
-    task.exit_code = task.signal = task.message = task.pid = None
+    task.reason = task.exit_code = task.signal = task.message = task.pid = task.slot = None
     pool = state.pools[task.pool]
     pool.take(task)
     pool.totals["started"] += 1
@@ -81,7 +82,7 @@ def _give_ahead(state: State, pool: LivePool, now: Now) -> None:
 
 def take_back(state: State, task: LiveTask, now: Now) -> None:
     """A lease is over without a start: the task stands where it stood."""
-    task.leased = False
+    task.leased = task.recalled = False
     state.pools[task.pool].leased.pop(task.id, None)
     state.touch(task, now)
     state.settle(task, now)
@@ -110,7 +111,7 @@ def apply_leases_settled(state: State, event: LeasesSettled, now: Now) -> None:
     """Orders may be given ahead again."""
     state.pinned.difference_update(event.ids)
     if not state.pinned:
-        state.woken.update(state.pools)
+        state.wake_all()
 
 
 def apply_pool_paused(state: State, event: PoolPaused, now: Now) -> bool:
@@ -141,21 +142,27 @@ def describe_stored(pool: LivePool) -> dict[str, object] | None:
 def apply_pool_resized(state: State, event: PoolResized, now: Now) -> None:
     """Another number of workers: running tasks go on, what can never fit steps aside with the reason."""
     pool = state.get_pool(event.pool)
-    lowered = event.workers < pool.workers
-    pool.workers = event.workers
-    if lowered:
+    if event.workers < pool.workers:
         recall_leases(state, pool)
-        for task in pool.lanes.first(len(state.tasks), state.scoring, now.wall):
-            if task.slots > pool.workers and not task.leased:
-                task.in_heap = False
-                state.settle(task, now)
-                state.touch(task, now)
-    for task in list(pool.unfit.values()):
+    pool.workers = event.workers
+    for task in [*_list_too_large(state, pool), *pool.unfit.values()]:
         if task.slots <= pool.workers:
             del pool.unfit[task.id]
-            state.settle(task, now)
-            state.touch(task, now)
+        state.settle(task, now)
+        state.touch(task, now)
     state.wake(pool.name)
+
+
+def _list_too_large(state: State, pool: LivePool) -> list[LiveTask]:
+    return [
+        task
+        for task in state.tasks.values()
+        if task.slots > pool.workers
+        and task.pool == pool.name
+        and task.status is Status.READY
+        and not task.leased
+        and task.id not in pool.unfit
+    ]
 
 
 def apply_stop_began(state: State, event: StopBegan, now: Now) -> int:

@@ -1,4 +1,4 @@
-"""What the runner reports: starts, ends, orders given back, and what nobody knows of; and what each end makes of a task.
+"""What the runner reports: starts, ends, orders given back, what nobody knows of; and what an end makes of a task.
 
 The judgement itself is pure and stands in model/policy.
 """
@@ -14,8 +14,10 @@ from cronoq_cli.engine.messages import (
     LeaseReturned,
     RunnerGone,
     RunnersCompared,
+    Stop,
 )
 from cronoq_cli.engine.state import State
+from cronoq_cli.engine.timers import Due
 from cronoq_cli.model.lifecycle import Status, Trigger
 from cronoq_cli.model.policy import (
     MACHINE_RETRY_S,
@@ -35,29 +37,32 @@ def apply_attempt_started(state: State, event: AttemptStarted, now: Now) -> bool
     task = state.tasks.get(event.task)
     if task is None or not task.has_process or event.attempt != task.attempt_at_runner:
         return False
-    if task.leased and not task.leaving:
-        state.pools[task.pool].leased.pop(task.id, None)
-        dispatch.mark_started(state, task, now, at=event.at)
-    if task.pid == event.pid and task.slot == event.slot:
+    if not task.leased and task.pid == event.pid and task.slot == event.slot:
         return False
-    task.pid, task.slot = event.pid, event.slot
-    if not task.leaving:
-        task.started_at = event.at
+    if task.leaving:
+        _begin_leaving(state, task)
+    elif task.leased:
+        _begin_leased(state, task, event.at, now)
+    task.pid, task.slot, task.started_at = event.pid, event.slot, event.at
     state.touch(task, now)
-    record = _attempt_record(state, task)
-    record.pid, record.started_at = event.pid, event.at
+    state.effects.attempts[task.id, task.attempt] = AttemptRecord(
+        task=task.id, number=task.attempt, started_at=event.at, reason=task.start_reason, pid=event.pid
+    )
     return True
 
 
-def _attempt_record(state: State, task: LiveTask) -> AttemptRecord:
-    number = task.attempt_at_runner
-    record = state.effects.attempts.get((task.id, number))
-    if record is None:
-        record = AttemptRecord(
-            task=task.id, number=number, started_at=task.started_at, reason=task.start_reason, pid=task.pid
-        )
-        state.effects.attempts[task.id, number] = record
-    return record
+def _begin_leased(state: State, task: LiveTask, at: float, now: Now) -> None:
+    """The runner has started an order given ahead: from here on it runs like any other."""
+    state.pools[task.pool].leased.pop(task.id, None)
+    dispatch.mark_started(state, task, now, at=at)
+
+
+def _begin_leaving(state: State, task: LiveTask) -> None:
+    """An order was started before its cancellation arrived: its slots are taken until its processes are gone."""
+    if task.leased:
+        task.leased = False
+        task.attempt += 1
+        state.pools[task.pool].take(task)
 
 
 def apply_attempt_ended(state: State, event: AttemptEnded, now: Now) -> bool:
@@ -70,18 +75,14 @@ def apply_attempt_ended(state: State, event: AttemptEnded, now: Now) -> bool:
         _end_leaving(state, task, event.end, now)
         return True
     if task.leased:
-        state.pools[task.pool].leased.pop(task.id, None)
-        dispatch.mark_started(state, task, now, at=event.end.started_at or now.wall)
+        _begin_leased(state, task, event.end.started_at or now.wall, now)
     _end_running(state, task, event.end, now)
     return True
 
 
 def _end_leaving(state: State, task: LiveTask, end: AttemptEnd, now: Now) -> None:
-    report = read_report(end.report)
-    if task.leased:
-        task.attempt += 1
-        task.leased = False
-    _keep_facts(task, end, report)
+    _begin_leaving(state, task)
+    _keep_facts(task, end, read_report(end.report))
     _write_attempt(state, task, end, "cancelled", task.reason)
     state.release_gone(task, now)
 
@@ -89,20 +90,21 @@ def _end_leaving(state: State, task: LiveTask, end: AttemptEnd, now: Now) -> Non
 def _end_running(state: State, task: LiveTask, end: AttemptEnd, now: Now) -> None:
     report = read_report(end.report)
     verdict = judge(task.policy, end, report)
-    pool = state.pools[task.pool]
-    pool.give_back(task)
-    state.wake(pool.name)
+    state.free(task)
     if end.cause is None and end.run_s > 0:
-        state.run_times.learn(pool.name, task.policy.kind, end.run_s)
+        state.run_times.learn(task.pool, task.policy.kind, end.run_s)
     task.exit_code, task.signal, task.message = end.exit_code, end.signal, verdict.message
     task.started_at = end.started_at or task.started_at
     task.pid, task.slot, task.stop_cause = None, None, None
     _keep_facts(task, end, report)
     _write_attempt(state, task, end, _OUTCOMES[verdict.kind], verdict.message)
     _MOVES[verdict.kind](state, task, verdict, now)
+    if task.kill_at is not None and task.is_waiting:
+        state.timers.arm_wall(task.kill_at, Due.KILL_AT, task.id)
 
 
 def _keep_facts(task: LiveTask, end: AttemptEnd, report: Report) -> None:
+    """Keep what the task said and used. The usage and what was left behind are of its last attempt."""
     facts = dict(task.facts) if task.facts else {}
     if report.outputs:
         facts["outputs"] = {**facts.get("outputs", {}), **report.outputs}
@@ -170,24 +172,23 @@ def _revoke(state: State, task: LiveTask, verdict: Verdict, now: Now) -> None:
 
 
 def _retry_or_end(state: State, task: LiveTask, verdict: Verdict, now: Now) -> None:
+    lost = verdict.kind is EndKind.LOST
+    trigger = Trigger.LOST if lost else Trigger.FAILED_RETRYABLE
     if task.attempt < task.max_attempts:
         failures = task.attempt - (task.max_attempts - 1 - task.policy.retries)
         delay_s = decide_delay_s(task.policy.backoff, task.id, failures, verdict.at_least_s)
-        _wait_to_retry(state, task, verdict, Trigger.FAILED_RETRYABLE, delay_s, now)
+        _wait_to_retry(state, task, trigger, delay_s, now)
         return
-    lost = verdict.kind is EndKind.LOST
     asked = task.policy.retries > 0
-    trigger = Trigger.LOST if lost else Trigger.FAILED_RETRYABLE
-    target = Status.DEAD_LETTERED if lost or asked else Status.FAILED
     task.reason = verdict.message
-    state.move(task, trigger, target, now)
+    state.move(task, trigger, Status.DEAD_LETTERED if lost or asked else Status.FAILED, now)
     state.finish(task, now)
 
 
-def _wait_to_retry(state: State, task: LiveTask, verdict: Verdict, trigger: Trigger, delay_s: float, now: Now) -> None:
+def _wait_to_retry(state: State, task: LiveTask, trigger: Trigger, delay_s: float, now: Now) -> None:
     task.due_at = now.wall + delay_s
     task.start_reason = "retry"
-    task.reason = verdict.message
+    task.reason = task.message
     state.pools[task.pool].totals["retried"] += 1
     state.move(task, trigger, Status.RETRYING, now)
     state.settle(task, now)
@@ -195,14 +196,9 @@ def _wait_to_retry(state: State, task: LiveTask, verdict: Verdict, trigger: Trig
 
 def _lose(state: State, task: LiveTask, verdict: Verdict, now: Now) -> None:
     if task.policy.on_lost is OnLost.COUNT:
-        if task.attempt < task.max_attempts:
-            failures = task.attempt - (task.max_attempts - 1 - task.policy.retries)
-            delay_s = decide_delay_s(task.policy.backoff, task.id, failures)
-            _wait_to_retry(state, task, verdict, Trigger.LOST, delay_s, now)
-        else:
-            _retry_or_end(state, task, verdict, now)
-        return
-    _back_uncounted(state, task, verdict, Trigger.LOST, now)
+        _retry_or_end(state, task, verdict, now)
+    else:
+        _back_uncounted(state, task, verdict, Trigger.LOST, now)
 
 
 def _interrupt(state: State, task: LiveTask, verdict: Verdict, now: Now) -> None:
@@ -212,8 +208,7 @@ def _interrupt(state: State, task: LiveTask, verdict: Verdict, now: Now) -> None
 def _back_uncounted(state: State, task: LiveTask, verdict: Verdict, trigger: Trigger, now: Now) -> None:
     task.max_attempts += 1
     task.start_reason = "retry"
-    task.message = verdict.message
-    task.held = task.policy.on_lost is OnLost.HOLD and trigger in (Trigger.LOST, Trigger.INTERRUPTED)
+    task.held = task.policy.on_lost is OnLost.HOLD
     state.move(task, trigger, Status.BLOCKED if task.held else Status.READY, now, verdict.message)
     state.settle(task, now)
 
@@ -221,7 +216,7 @@ def _back_uncounted(state: State, task: LiveTask, verdict: Verdict, trigger: Tri
 def _not_counted(state: State, task: LiveTask, verdict: Verdict, now: Now) -> None:
     task.max_attempts += 1
     if verdict.at_least_s > 0:
-        _wait_to_retry(state, task, verdict, Trigger.NOT_COUNTED, verdict.at_least_s, now)
+        _wait_to_retry(state, task, Trigger.NOT_COUNTED, verdict.at_least_s, now)
         return
     task.start_reason = "retry"
     state.move(task, Trigger.NOT_COUNTED, Status.READY, now, verdict.message)
@@ -230,7 +225,7 @@ def _not_counted(state: State, task: LiveTask, verdict: Verdict, now: Now) -> No
 
 def _wait_for_machine(state: State, task: LiveTask, verdict: Verdict, now: Now) -> None:
     task.max_attempts += 1
-    _wait_to_retry(state, task, verdict, Trigger.MACHINE_LACKS, MACHINE_RETRY_S, now)
+    _wait_to_retry(state, task, Trigger.MACHINE_LACKS, MACHINE_RETRY_S, now)
 
 
 def _never_started(state: State, task: LiveTask, verdict: Verdict, now: Now) -> None:
@@ -298,18 +293,30 @@ def apply_runner_gone(state: State, event: RunnerGone, now: Now) -> None:
 
 
 def apply_runners_compared(state: State, event: RunnersCompared, now: Now) -> list[int]:
-    """Attempts no runner knows of: never started, or lost when a start had been seen. Returns their tasks."""
-    unknown = [
-        task
-        for task in state.tasks.values()
-        if task.has_process and (task.id, task.attempt_at_runner) not in event.known
-    ]
+    """What no runner knows of never started, or is lost when a start had been seen; returns these tasks.
+
+    Orders that may not have arrived before a runner or a daemon died are given again: stops, and leases asked back."""
+    at_runner = [task for task in state.tasks.values() if task.has_process]
+    unknown = [task for task in at_runner if (task.id, task.attempt_at_runner) not in event.known]
     for task in unknown:
         if task.pid is None:
             apply_lease_returned(state, LeaseReturned(task.id, task.attempt_at_runner), now)
         else:
             end = AttemptEnd(ended_at=now.wall, started_at=task.started_at, pid=task.pid, cause="lost")
             apply_attempt_ended(state, AttemptEnded(task.id, task.attempt_at_runner, end), now)
+    for task in at_runner:
+        if (task.id, task.attempt_at_runner) in event.known:
+            _order_again(state, task)
     state.compared = True
-    state.woken.update(state.pools)
+    state.wake_all()
     return [task.id for task in unknown]
+
+
+def _order_again(state: State, task: LiveTask) -> None:
+    if task.leaving:
+        state.effects.actions.append(
+            Stop(task.id, task.attempt_at_runner, task.policy.stop_signal, task.policy.grace_s, "cancelled")
+        )
+    elif task.leased and (task.recalled or state.pools[task.pool].paused or state.draining or state.stopping):
+        task.recalled = False
+        state.recall(task)

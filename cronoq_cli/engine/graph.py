@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import TypeVar
 
 from cronoq_cli.model.lifecycle import BAD_ENDS, Status
@@ -36,13 +37,17 @@ class Graph:
         self._outgoing: dict[int, dict[Edge, None]] = {}
         self._awaited: dict[str, dict[Edge, None]] = {}
 
-    def open(self, edge: Edge) -> None:
-        """Add an open edge of `edge.task`."""
-        self._outgoing.setdefault(edge.task, {})[edge] = None
+    def open(self, edge: Edge) -> bool:
+        """Add an open edge of `edge.task`; False when the same is open already."""
+        edges = self._outgoing.setdefault(edge.task, {})
+        if edge in edges:
+            return False
+        edges[edge] = None
         if edge.target is not None:
             self._incoming.setdefault(edge.target, {})[edge] = None
         elif edge.awaited is not None:
             self._awaited.setdefault(edge.awaited, {})[edge] = None
+        return True
 
     def close(self, edge: Edge) -> None:
         """Drop one open edge."""
@@ -71,8 +76,12 @@ class Graph:
         """The open edges that wait for a key that no task has had yet."""
         return list(self._awaited.get(key, ()))
 
-    def find_cycle(self, task_id: int, targets: Iterable[int]) -> list[int] | None:
-        """The ids of a cycle that edges from `task_id` to `targets` would close, `task_id` first and last."""
+    def find_cycle(
+        self, task_id: int, targets: Iterable[int], wanted: Mapping[int, Iterable[int]] | None = None
+    ) -> list[int] | None:
+        """The ids of a cycle that edges from `task_id` to `targets` would close, `task_id` first and last.
+
+        `wanted`: targets by task of further edges that are about to be opened."""
         came_from: dict[int, int] = {}
         frontier = deque(targets)
         for target in frontier:
@@ -81,10 +90,11 @@ class Graph:
             at = frontier.popleft()
             if at == task_id:
                 return _trace(came_from, task_id)
-            for edge in self._outgoing.get(at, ()):
-                if edge.target is not None and edge.target not in came_from:
-                    came_from[edge.target] = at
-                    frontier.append(edge.target)
+            open_now = (edge.target for edge in self._outgoing.get(at, ()) if edge.target is not None)
+            for target in chain(open_now, wanted.get(at, ()) if wanted else ()):
+                if target not in came_from:
+                    came_from[target] = at
+                    frontier.append(target)
         return None
 
 
@@ -133,3 +143,11 @@ def _walk_cycle(stuck: set[int], waiting: Mapping[int, set[int]]) -> list[int]:
         path.append(at)
         at = min(target for target in waiting[at] if target in stuck)
     return [*path[seen[at] :], at]
+
+
+def describe_cycle(cycle: list[int], names: Mapping[int, str]) -> str:
+    """A cycle as text, the middle of a long one left out; ids without a name stand for themselves."""
+    shown = [names.get(task_id, str(task_id)) for task_id in cycle]
+    if len(shown) > 8:
+        shown = [*shown[:4], "...", *shown[-3:]]
+    return " -> ".join(shown)

@@ -27,6 +27,12 @@ class Scoring:
         wait_s = max(0.0, wall - (task.ready_at if task.ready_at is not None else wall))
         return self.bases[task.priority] + min(self.rate * wait_s, self.cap)
 
+    def outranks(self, task: LiveTask, other: LiveTask, wall: float) -> bool:
+        """Whether a task starts before another of its pool: by sequence within a class, else by score."""
+        if task.priority == other.priority:
+            return task.seq < other.seq
+        return (self.score(task, wall), -task.seq) > (self.score(other, wall), -other.seq)
+
 
 class Lane:
     """Ready tasks of one class that want the same, first in first out by sequence."""
@@ -60,7 +66,8 @@ class Lane:
         return None
 
     def _is_at_home(self, task: LiveTask, seq: float) -> bool:
-        return task.seq == seq and task.pool == self._pool and task.priority == self._priority
+        """Whether the task still stands where an entry says (it may have been moved, edited, or set aside)."""
+        return task.in_heap and task.seq == seq and task.priority == self._priority and task.pool == self._pool
 
     def first(self, count: int) -> list[LiveTask]:
         """Up to `count` ready tasks in order, leased ones too, without disturbing the lane."""
@@ -72,12 +79,14 @@ class Lane:
         return found
 
     def _walk(self) -> Iterator[LiveTask]:
-        heap = self._heap
+        """Ready tasks in order. A task that came back to an old place may have two entries there: it counts once."""
+        heap, last = self._heap, 0
         frontier = [(heap[0], 0)] if heap else []
         while frontier:
             (seq, task_id), at = heappop(frontier)
             task = self._tasks.get(task_id)
-            if task is not None and self._is_at_home(task, seq) and task.status is Status.READY:
+            if task is not None and task_id != last and self._is_at_home(task, seq) and task.status is Status.READY:
+                last = task_id
                 yield task
             for child in (2 * at + 1, 2 * at + 2):
                 if child < len(heap):
@@ -105,25 +114,23 @@ class Lanes:
 
     def best(self, scoring: Scoring, wall: float) -> LiveTask | None:
         """The head with the highest score, the older sequence on a tie; lanes of full arrays stand aside."""
-        chosen: LiveTask | None = None
-        chosen_score = 0.0
-        for lanes in self._classes:
-            for want in list(lanes):
-                head = self._open_head(lanes, want)
-                if head is None:
-                    continue
-                score = scoring.score(head, wall)
-                if chosen is None or (score, -head.seq) > (chosen_score, -chosen.seq):
-                    chosen, chosen_score = head, score
-        return chosen
+        heads = [head for lanes in self._classes if lanes for head in self._open_heads(lanes)]
+        if len(heads) < 2:
+            return heads[0] if heads else None
+        return max(heads, key=lambda head: (scoring.score(head, wall), -head.seq))
 
-    def _open_head(self, lanes: dict[int | None, Lane], want: int | None) -> LiveTask | None:
-        head = lanes[want].head()
-        if head is None:
-            if want is not None:
-                del lanes[want]
-            return None
-        return None if head.batch is not None and head.batch.is_full else head
+    def _open_heads(self, lanes: dict[int | None, Lane]) -> list[LiveTask]:
+        heads = []
+        empty = []
+        for want, lane in lanes.items():
+            head = lane.head()
+            if head is None:
+                empty.append(want)
+            elif want is None or head.batch is None or not head.batch.is_full:
+                heads.append(head)
+        for want in empty:
+            del lanes[want]
+        return heads
 
     def first(self, count: int, scoring: Scoring, wall: float) -> list[LiveTask]:
         """Up to `count` ready tasks in the order in which they would start by today's scores (for listings)."""

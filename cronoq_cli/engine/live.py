@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from cronoq_cli.model.lifecycle import Status
+from cronoq_cli.model.lifecycle import LIVE, WAITING, Status
 from cronoq_cli.model.policy import Policy
 from cronoq_cli.model.task import Batch, TaskRecord, TaskSpec
 
@@ -39,7 +39,12 @@ class LiveBatch:
 
 
 class LiveTask:
-    """One task the engine keeps: live, or `leaving` (final, its process tree not gone yet)."""
+    """One task the engine keeps: live, or `leaving` (final, its process tree not gone yet).
+
+    `due_at`: the wall clock moment before which it may not start, because of its own start time (then it equals
+    `not_before`) or of backoff. `due_awake`: the same of backoff on the awake clock. `recalled`: a lease asked back.
+    `in_heap`: an entry of it stands in its lane. `facts`: what few tasks have, by the name in the record.
+    """
 
     __slots__ = (
         "attempt",
@@ -66,6 +71,7 @@ class LiveTask:
         "priority",
         "ready_at",
         "reason",
+        "recalled",
         "seq",
         "signal",
         "slot",
@@ -97,7 +103,7 @@ class LiveTask:
         self.submitted_at = now
         self.updated_at = now
         self.ready_at: float | None = None
-        self.due_at: float | None = None
+        self.due_at = spec.not_before
         self.due_awake: float | None = None
         self.started_at: float | None = None
         self.finished_at: float | None = None
@@ -111,13 +117,23 @@ class LiveTask:
         self.pid: int | None = None
         self.slot: int | None = None
         self.leased = False
+        self.recalled = False
         self.leaving = False
         self.in_heap = False
+
+    def join(self, first: int, batch: LiveBatch | None) -> None:
+        """Be a member of the batch that begins with `first`; `batch` is None when nothing of it was live any more."""
+        if batch is None:
+            self.facts = {**(self.facts or {}), "batch": first}
+            return
+        self.batch = batch
+        if self.status in LIVE:
+            batch.alive += 1
 
     @property
     def is_waiting(self) -> bool:
         """Live and not running."""
-        return self.status in _WAITING
+        return self.status in WAITING
 
     @property
     def has_process(self) -> bool:
@@ -150,6 +166,7 @@ class LiveTask:
             leased=self.leased,
             leaving=self.leaving,
             stop_cause=self.stop_cause,
+            pid=self.pid,
             start_reason=self.start_reason,
             exit_code=self.exit_code,
             signal=self.signal,
@@ -157,7 +174,7 @@ class LiveTask:
             outputs=facts.get("outputs", {}),
             progress=facts.get("progress"),
             left_behind=facts.get("left_behind", 0),
-            batch=self.batch.record.first if self.batch else None,
+            batch=self.batch.record.first if self.batch else facts.get("batch"),
             slot=self.slot,
             log=facts.get("log"),
             usage=facts.get("usage"),
@@ -166,7 +183,7 @@ class LiveTask:
 
     @classmethod
     def from_record(cls, record: TaskRecord, policy: Policy) -> LiveTask:
-        """The live task that `to_record` was made of; its batch and open edges are set by the caller."""
+        """The live task that `to_record` was made of; its batch and its open edges come later."""
         task = cls(record.id, record.spec, policy, seq=record.seq, now=record.submitted_at)
         for name in _STORED:
             setattr(task, name, getattr(record, name))
@@ -175,7 +192,6 @@ class LiveTask:
         return task
 
 
-_WAITING = frozenset({Status.BLOCKED, Status.SCHEDULED, Status.READY, Status.RETRYING})
 _NO_FACTS: dict[str, Any] = {}
 _STORED = (
     "status",
@@ -191,6 +207,7 @@ _STORED = (
     "leased",
     "leaving",
     "stop_cause",
+    "pid",
     "start_reason",
     "exit_code",
     "signal",

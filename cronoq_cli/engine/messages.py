@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from cronoq_cli.engine.edge_changes import EdgeChanges
 from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.model.lifecycle import Status
 from cronoq_cli.model.policy import AttemptEnd
@@ -29,12 +30,14 @@ class WantedEdge:
 
 @dataclass(slots=True)
 class Newcomer:
-    """One task of a submission. `existing` is a task that stands for it already (a duplicate outside the engine)."""
+    """One task of a submission. `existing` is a task that stands for it already (a duplicate outside the engine), with
+    its status when that is final: others of the same submission may depend on it."""
 
     spec: TaskSpec
     edges: list[WantedEdge] = field(default_factory=list)
     existing: int | None = None
     fingerprint: str | None = None
+    existing_final: Status | None = None
 
 
 @dataclass(slots=True)
@@ -81,10 +84,11 @@ class StartedNow:
 
 @dataclass(slots=True)
 class Revival:
-    """One final task that is to live again, with the edges that count from now on."""
+    """One final task that is to live again, with the edges that count from now on, and its batch if it is of one."""
 
     record: TaskRecord
     edges: list[WantedEdge] = field(default_factory=list)
+    batch: Batch | None = None
 
 
 @dataclass(slots=True)
@@ -150,7 +154,7 @@ class LeaseReturned:
 
 @dataclass(slots=True)
 class RunnersCompared:
-    """All runners have said what they know: attempts nobody knows of never started, or are lost when a start was seen."""
+    """All runners have said what they know: what nobody knows of never started, or is lost when a start was seen."""
 
     known: set[tuple[int, int]]
 
@@ -296,21 +300,34 @@ Action = Start | Stop | Revoke | SendSignal | Forget
 class Effects:
     """What one or many events changed, to be committed together, and the actions to perform after that.
 
-    `touched`: tasks whose state changed, by id; `specs`: the specs of those that are new or were edited.
+    `touched`: tasks whose state changed, by id; `new`, `edited`: the specs of those that are new or were edited.
     """
 
     touched: dict[int, LiveTask] = field(default_factory=dict)
     new: dict[int, TaskSpec] = field(default_factory=dict)
     edited: dict[int, TaskSpec] = field(default_factory=dict)
     attempts: dict[tuple[int, int], AttemptRecord] = field(default_factory=dict)
-    edges_opened: list[Edge] = field(default_factory=list)
-    edges_closed: list[Edge] = field(default_factory=list)
-    forgotten_edges: list[int] = field(default_factory=list)
+    edges: EdgeChanges = field(default_factory=EdgeChanges)
     batches: dict[int, Batch] = field(default_factory=dict)
     transitions: list[Transition] = field(default_factory=list)
     pools: dict[str, dict[str, object] | None] = field(default_factory=dict)
     ended: list[int] = field(default_factory=list)
     actions: list[Action] = field(default_factory=list)
+
+    @property
+    def edges_opened(self) -> list[Edge]:
+        """Edges to write first, as open."""
+        return self.edges.list_opened()
+
+    @property
+    def edges_closed(self) -> list[Edge]:
+        """Edges to close after that."""
+        return self.edges.list_closed()
+
+    @property
+    def forgotten_edges(self) -> list[int]:
+        """Tasks whose edges are all to be closed last."""
+        return self.edges.list_forgotten()
 
 
 @dataclass(slots=True)

@@ -21,7 +21,10 @@ AHEAD_SAMPLES = 3
 
 
 class LivePool:
-    """One pool as the engine keeps it. `busy` counts slots, not tasks."""
+    """One pool as the engine keeps it. `busy` counts slots, not tasks.
+
+    `configured`: workers by configuration; 0 for a pool that is there only for tasks left from an older one.
+    """
 
     __slots__ = (
         "busy",
@@ -54,6 +57,10 @@ class LivePool:
     def free(self) -> int:
         """Free slots; below zero while more run than a lowered pool has."""
         return self.workers - self.busy
+
+    def can_ever_fit(self, slots: int) -> bool:
+        """Whether so many slots are there, or are there by configuration."""
+        return slots <= max(self.workers, self.configured)
 
     def take(self, task: LiveTask) -> None:
         """Give a task its slots."""

@@ -8,11 +8,10 @@ from __future__ import annotations
 from typing import Protocol
 
 from cronoq_cli.engine.core import Engine
-from cronoq_cli.engine.edges import open_edges, skip
+from cronoq_cli.engine.graph import decide_edge
 from cronoq_cli.engine.live import LiveTask, Now
-from cronoq_cli.engine.messages import WantedEdge
 from cronoq_cli.engine.pools import LivePool
-from cronoq_cli.engine.state import State
+from cronoq_cli.engine.state import State, describe_unmet
 from cronoq_cli.engine.timers import Due
 from cronoq_cli.model.lifecycle import LIVE, Status
 from cronoq_cli.model.task import Batch, Edge, TaskRecord
@@ -38,33 +37,34 @@ def restore(engine: Engine, kept: Kept, now: Now) -> list[int]:
             state.pools[name].paused = bool(stored.get("paused"))
     for batch in kept.batches:
         state.add_batch(batch)
-    orphans = [_restore_task(state, record, now) for record in kept.tasks]
+    orphans = [record.id for record in kept.tasks if _restore_task(state, record)]
     for edge in kept.edges:
         _restore_edge(state, edge)
-    for task in list(state.tasks.values()):
+    for task in state.tasks.values():
         _settle(state, task, now)
-    _resolve_stale_edges(state, now)
-    return [task_id for task_id in orphans if task_id]
+    _judge_stale_edges(state, now)
+    return orphans
 
 
-def _restore_task(state: State, record: TaskRecord, now: Now) -> int:
+def _restore_task(state: State, record: TaskRecord) -> bool:
+    """Take one task in; whether its pool is unknown now."""
     orphan = record.spec.pool not in state.pools
     if orphan:
         state.pools[record.spec.pool] = LivePool(record.spec.pool, 0, state.tasks)
     task = LiveTask.from_record(record, state.policy_of(record.spec))
     state.tasks[task.id] = task
     state.next_id = max(state.next_id, task.id + 1)
+    state.first_seq = min(state.first_seq, task.seq)
     state.last_seq = max(state.last_seq, task.seq)
+    if record.batch is not None:
+        task.join(record.batch, state.batches.get(record.batch))
     if task.status in LIVE:
         state.pools[task.pool].counts[task.status] += 1
         if task.key is not None:
             state.keys[task.key] = task.id
-        if record.batch is not None and record.batch in state.batches:
-            task.batch = state.batches[record.batch]
-            task.batch.alive += 1
         if task.kill_at is not None:
             state.timers.arm_wall(task.kill_at, Due.KILL_AT, task.id)
-    return task.id if orphan else 0
+    return orphan
 
 
 def _restore_edge(state: State, edge: Edge) -> None:
@@ -84,22 +84,17 @@ def _settle(state: State, task: LiveTask, now: Now) -> None:
     elif task.leased and not task.leaving:
         pool.leased[task.id] = task
     elif task.status in LIVE:
-        reason = task.reason
         state.settle(task, now)
-        task.reason = reason
 
 
-def _resolve_stale_edges(state: State, now: Now) -> None:
-    """Edges on tasks that are no longer kept cannot be; one that is there all the same must not block for ever."""
+def _judge_stale_edges(state: State, now: Now) -> None:
+    """Edges on tasks that are not kept: those set aside as failed because their rows were damaged."""
     for task in list(state.tasks.values()):
         for edge in state.graph.list_open(task.id):
             if edge.target is None or edge.target in state.tasks:
                 continue
-            state.graph.close(edge)
-            task.open_edges -= 1
-            state.effects.edges_closed.append(edge)
-            wanted = WantedEdge(edge.condition, target=edge.target, final=Status.FAILED)
-            reason = open_edges(state, task, [wanted], None, now)
-            if reason is not None:
-                skip(state, task, reason, now)
+            if decide_edge(edge.condition, Status.FAILED):
+                state.meet_edge(edge, now)
+            else:
+                state.skip(task, describe_unmet(edge.target, Status.FAILED), now)
                 break

@@ -6,7 +6,7 @@ No decisions of a single duty here: judging ends is in `ends`, submissions in `s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from cronoq_cli.engine.graph import Graph, decide_edge
@@ -16,7 +16,7 @@ from cronoq_cli.engine.messages import Effects, Revoke
 from cronoq_cli.engine.pools import LivePool, RunTimes
 from cronoq_cli.engine.timers import Due, Timers
 from cronoq_cli.errors import InvalidError
-from cronoq_cli.model.lifecycle import ALLOWED, FINAL, LIVE, Status, Trigger
+from cronoq_cli.model.lifecycle import ALLOWED, LIVE, Status, Trigger
 from cronoq_cli.model.policy import Policy
 from cronoq_cli.model.task import Batch, Edge, TaskSpec, Transition
 
@@ -37,6 +37,7 @@ class State:
     timers: Timers = field(default_factory=Timers)
     run_times: RunTimes = field(default_factory=RunTimes)
     next_id: int = 1
+    first_seq: float = 0.0
     last_seq: float = 0.0
     stopping: bool = False
     draining: bool = False
@@ -47,7 +48,8 @@ class State:
     """Tasks whose leases were called back for a change: nothing is given ahead until the change is made."""
     overfailed: set[int] = field(default_factory=set)
     """Batches that have failed more often than they may."""
-    woken: set[str] = field(default_factory=set)
+    woken: dict[str, None] = field(default_factory=dict)
+    """Pools in which something may start now, in the order in which that came up."""
     effects: Effects = field(default_factory=Effects)
 
     # -- looking -------------------------------------------------------------------------------------------------
@@ -97,73 +99,91 @@ class State:
 
     def wake(self, pool: str) -> None:
         """Something changed that may let a task of this pool start."""
-        self.woken.add(pool)
+        self.woken[pool] = None
+
+    def wake_all(self) -> None:
+        """Something changed that may let a task of any pool start."""
+        self.woken.update(dict.fromkeys(self.pools))
 
     def decide_waiting(self, task: LiveTask, now: Now) -> Status:
         """Where a task that does not run belongs: blocked, scheduled, retrying or ready."""
         if task.held or task.open_edges:
             return Status.BLOCKED
-        if task.due_at is not None and task.attempt > 0 and task.due_at > now.wall:
-            return Status.RETRYING
-        if task.not_before is not None and task.not_before > now.wall:
-            return Status.SCHEDULED
+        if task.due_at is not None and task.due_at > now.wall:
+            return Status.SCHEDULED if task.due_at == task.not_before else Status.RETRYING
         return Status.READY
 
     def settle(self, task: LiveTask, now: Now) -> None:
         """Do what belongs to the waiting status a task has just got: lane, timer, reason."""
         if task.status is Status.READY:
             self._settle_ready(task, now)
-        elif task.status is Status.SCHEDULED and task.not_before is not None:
-            task.due_at, task.reason = task.not_before, "scheduled"
-            self.timers.arm_wall(task.not_before, Due.START, task.id)
-        elif task.status is Status.RETRYING and task.due_at is not None:
-            task.due_awake = now.awake + max(0.0, task.due_at - now.wall)
-            self.timers.arm_awake(task.due_awake, Due.BACKOFF, task.id)
         elif task.status is Status.BLOCKED:
             task.reason = "held" if task.held else "dependencies"
+        elif task.status is Status.SCHEDULED and task.due_at is not None:
+            task.reason = "scheduled"
+            self.timers.arm_wall(task.due_at, Due.START, task.id)
+        elif task.status is Status.RETRYING and task.due_at is not None:
+            task.reason = task.message
+            task.due_awake = now.awake + max(0.0, task.due_at - now.wall)
+            self.timers.arm_awake(task.due_awake, Due.BACKOFF, task.id)
 
     def _settle_ready(self, task: LiveTask, now: Now) -> None:
         if task.ready_at is None:
             task.ready_at = now.wall
-        task.due_at = task.due_awake = None
-        task.reason = None
+        task.due_at = task.due_awake = task.reason = None
         pool = self.pools[task.pool]
         if task.slots > pool.workers:
             task.reason = "cannot fit"
+            task.in_heap = False
             pool.unfit[task.id] = task
             return
         pool.lanes.push(task)
-        self.recall_outranked(task, pool)
-        self.wake(task.pool)
+        if pool.leased:
+            self._recall_outranked(task, pool, now)
+        self.woken[task.pool] = None
 
-    def recall_outranked(self, task: LiveTask, pool: LivePool) -> None:
-        """Take leases back that a better-placed newcomer outranks (specification section 3, `ready`)."""
-        if not pool.leased:
-            return
-        rank = (-task.priority, task.seq)
-        for leased in reversed(list(pool.leased.values())):
-            if (-leased.priority, leased.seq) <= rank:
+    def _recall_outranked(self, task: LiveTask, pool: LivePool, now: Now) -> None:
+        """Take leases back that a better-placed newcomer outranks (specification section 3, `ready`).
+
+        They were given best first, so the search ends at the first that stays."""
+        for leased in reversed(pool.leased.values()):
+            if not self.scoring.outranks(task, leased, now.wall):
                 break
             self.recall(leased)
 
     def recall(self, task: LiveTask) -> None:
-        """Ask the runner for a leased order back."""
-        self.effects.actions.append(Revoke(task.id, task.attempt + 1))
+        """Ask the runner for a leased order back, once."""
+        if not task.recalled:
+            task.recalled = True
+            self.effects.actions.append(Revoke(task.id, task.attempt + 1))
+
+    def free(self, task: LiveTask) -> None:
+        """The process tree of a task is gone: its slots are free for others."""
+        self.pools[task.pool].give_back(task)
+        if task.batch is not None and task.batch.record.limit is not None:
+            self.wake_all()
+        else:
+            self.woken[task.pool] = None
 
     # -- edges and ends ------------------------------------------------------------------------------------------
 
     def open_edge(self, edge: Edge) -> None:
-        """Add an open edge and count it."""
-        self.graph.open(edge)
-        self.tasks[edge.task].open_edges += 1
-        self.effects.edges_opened.append(edge)
+        """Add an open edge and count it; one that is open already is not counted twice."""
+        if self.graph.open(edge):
+            self.tasks[edge.task].open_edges += 1
+            self.effects.edges.open(edge)
+
+    def drop_edge(self, edge: Edge) -> None:
+        """Take one open edge away; its task is not moved."""
+        self.graph.close(edge)
+        self.tasks[edge.task].open_edges -= 1
+        self.effects.edges.close(edge)
 
     def forget_edges(self, task: LiveTask) -> None:
         """Drop all open edges of a task that waits for them no more."""
         if task.open_edges:
-            self.graph.forget(task.id)
+            self.effects.edges.forget(task.id, self.graph.forget(task.id))
             task.open_edges = 0
-            self.effects.forgotten_edges.append(task.id)
 
     def finish(self, task: LiveTask, now: Now) -> None:
         """Do what belongs to a final status just got, for this task and for all it decides down the graph."""
@@ -203,36 +223,39 @@ class State:
 
     def _resolve(self, edge: Edge, target: LiveTask, now: Now) -> LiveTask | None:
         """Close or keep one edge of a target that has ended; the dependent, if this skips it."""
-        met = decide_edge(edge.condition, target.status, leaving=target.leaving)
-        if met is None:
-            return None
         dependent = self.tasks[edge.task]
-        if met:
-            self.close_edge(edge, now)
+        met = decide_edge(edge.condition, target.status, leaving=target.leaving)
+        if met is None or dependent.status is not Status.BLOCKED:
             return None
-        dependent.reason = f"{target.id} {_WORDS[target.status]}"
+        if met:
+            self.meet_edge(edge, now)
+            return None
+        dependent.reason = describe_unmet(target.id, target.status)
         self.move(dependent, Trigger.EDGE_UNMEETABLE, Status.SKIPPED, now)
         return dependent
 
-    def close_edge(self, edge: Edge, now: Now) -> None:
-        """An edge is met: the dependent may go on when it was the last."""
-        self.graph.close(edge)
-        self.effects.edges_closed.append(edge)
+    def meet_edge(self, edge: Edge, now: Now) -> None:
+        """An edge is met: its task may go on when it was the last."""
+        self.drop_edge(edge)
         dependent = self.tasks[edge.task]
-        dependent.open_edges -= 1
-        if dependent.open_edges == 0 and dependent.status is Status.BLOCKED:
-            target = self.decide_waiting(dependent, now)
-            if target is not Status.BLOCKED:
-                self.move(dependent, Trigger.EDGES_MET, target, now)
-                self.settle(dependent, now)
+        target = self.decide_waiting(dependent, now)
+        if target is not Status.BLOCKED:
+            self.move(dependent, Trigger.EDGES_MET, target, now, "")
+            self.settle(dependent, now)
+
+    def skip(self, task: LiveTask, reason: str, now: Now) -> None:
+        """An edge of a blocked task can no longer be met: it is skipped, whatever else holds it back."""
+        task.reason = reason
+        self.move(task, Trigger.EDGE_UNMEETABLE, Status.SKIPPED, now)
+        self.finish(task, now)
 
     def release_gone(self, task: LiveTask, now: Now) -> None:
         """The process tree of a final task is gone: its slots are free, and who waited for that may go on."""
-        task.leaving = False
-        self.pools[task.pool].give_back(task)
+        task.leaving = task.recalled = False
+        task.pid = task.slot = None
+        self.free(task)
         self.tasks.pop(task.id, None)
         self.touch(task, now)
-        self.wake(task.pool)
         for edge in self.graph.list_dependents(task.id):
             self._resolve(edge, task, now)
 
@@ -242,4 +265,6 @@ class State:
         return batch
 
 
-_WORDS: Mapping[Status, str] = {status: status.value.replace("_", "-") for status in FINAL}
+def describe_unmet(target: int, final: Status) -> str:
+    """Why a task is skipped: what became of the one it waited for."""
+    return f"{target} {final.value.replace('_', '-')}"

@@ -7,61 +7,58 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cronoq_cli.engine.edges import open_edges, skip
-from cronoq_cli.engine.graph import find_cycle_among
+from cronoq_cli.engine.edges import find_target, open_edges
+from cronoq_cli.engine.graph import describe_cycle, find_cycle_among
 from cronoq_cli.engine.live import LiveBatch, LiveTask, Now
 from cronoq_cli.engine.messages import Accepted, Newcomer, Retried, Revival, Submitted, WantedEdge
+from cronoq_cli.engine.pools import LivePool
 from cronoq_cli.engine.state import State
 from cronoq_cli.engine.timers import Due
 from cronoq_cli.engine.verbs import cancel_one
 from cronoq_cli.errors import ConflictError, InvalidError
-from cronoq_cli.model.lifecycle import Status, Trigger
-from cronoq_cli.model.task import Batch, Condition, Edge, TaskSpec
+from cronoq_cli.model.lifecycle import BAD_ENDS, Status, Trigger
+from cronoq_cli.model.task import Batch, Condition, Edge, TaskRecord, TaskSpec
 
 # -- judging -------------------------------------------------------------------------------------------------------
 
 
 def apply_submitted(state: State, event: Submitted, now: Now) -> Accepted:
     """Queue a submission. Raises InvalidError (pool, slots, cycle, key twice) or ConflictError (key refused)."""
-    existing = _judge(state, event)
-    ids = _give_ids(state, event, existing)
-    accepted = Accepted(ids, duplicates={ids[index] for index in existing})
+    existing = _judge(state, event.newcomers)
+    ids = _choose_ids(state, len(event.newcomers), existing)
     fresh = [index for index in range(len(ids)) if index not in existing]
+    _check_cycle(state, event.newcomers, ids, fresh)
     batch = _open_batch(state, event, ids, existing)
-    accepted.batch = batch.record.first if batch else None
     for index in fresh:
         _add(state, event.newcomers[index], ids[index], now, batch if index < event.members else None)
     for index in fresh:
-        _connect(state, event.newcomers[index], ids, index, now)
-    return accepted
+        _connect(state, event.newcomers, ids, index, now)
+    return Accepted(ids, {ids[index] for index in existing}, batch.record.first if batch else None)
 
 
-def _judge(state: State, event: Submitted) -> dict[int, int]:
+def _judge(state: State, newcomers: list[Newcomer]) -> dict[int, int]:
     """What is refused is refused here; the newcomers that stand there already, by index."""
     existing: dict[int, int] = {}
-    keys: dict[str, int] = {}
-    for index, newcomer in enumerate(event.newcomers):
+    keys: set[str] = set()
+    for index, newcomer in enumerate(newcomers):
         spec = newcomer.spec
-        _check_room(state, spec)
+        check_fits(state.get_pool(spec.pool), spec.slots)
         if spec.key is not None:
             if spec.key in keys:
                 raise InvalidError(f"key {spec.key!r} stands twice in one submission", code="key-twice")
-            keys[spec.key] = index
+            keys.add(spec.key)
         found = newcomer.existing if newcomer.existing is not None else _find_live(state, spec)
         if found is not None:
             _refuse_if_asked(spec, found)
             existing[index] = found
-    _check_cycle(event.newcomers)
     return existing
 
 
-def _check_room(state: State, spec: TaskSpec) -> None:
-    pool = state.get_pool(spec.pool)
-    if spec.slots > max(pool.workers, pool.configured):
+def check_fits(pool: LivePool, slots: int) -> None:
+    """Raises InvalidError when a pool can never have so many slots."""
+    if not pool.can_ever_fit(slots):
         raise InvalidError(
-            f"{spec.slots} slots can never fit into pool {pool.name!r}",
-            hint=f"it has {pool.workers}",
-            code="cannot-fit",
+            f"{slots} slots can never fit into pool {pool.name!r}", hint=f"it has {pool.workers}", code="cannot-fit"
         )
 
 
@@ -77,31 +74,48 @@ def _refuse_if_asked(spec: TaskSpec, found: int) -> None:
         raise ConflictError(f"{what} task {found}", code="exists")
 
 
-def _check_cycle(newcomers: list[Newcomer]) -> None:
-    wants = {
-        index: [edge.index for edge in newcomer.edges if edge.index is not None]
-        for index, newcomer in enumerate(newcomers)
-    }
+def _choose_ids(state: State, count: int, existing: dict[int, int]) -> list[int]:
+    """The ids of a submission; those of new tasks are given for good when the first of them is added."""
+    ids = []
+    next_id = state.next_id
+    for index in range(count):
+        ids.append(existing.get(index, next_id))
+        next_id += index not in existing
+    return ids
+
+
+def _check_cycle(state: State, newcomers: list[Newcomer], ids: list[int], fresh: list[int]) -> None:
+    """Raises InvalidError for a cycle among the new, or through live tasks that wait for the key of a new one."""
+    keys = {newcomers[index].spec.key: ids[index] for index in fresh if newcomers[index].spec.key is not None}
+    wants = {ids[index]: _list_targets(state, newcomers[index].edges, ids, keys) for index in fresh}
     if not any(wants.values()):
         return
     cycle = find_cycle_among(wants)
+    answered: dict[int, list[int]] = {}
+    for key, task_id in keys.items():
+        for edge in state.graph.list_awaiting(key or ""):
+            answered.setdefault(edge.task, []).append(task_id)
+    for task_id in {task_id for found in answered.values() for task_id in found}:
+        cycle = cycle or state.graph.find_cycle(task_id, wants[task_id], {**answered, **wants})
     if cycle is not None:
-        names = " -> ".join(newcomers[index].spec.key or f"#{index + 1}" for index in cycle)
-        raise InvalidError(f"dependency cycle: {names}", code="cycle")
+        names = {ids[index]: newcomers[index].spec.key or f"#{index + 1}" for index in fresh}
+        raise InvalidError("dependency cycle: " + describe_cycle(cycle, names), code="cycle")
+
+
+def _list_targets(state: State, edges: list[WantedEdge], ids: list[int], keys: dict[str | None, int]) -> list[int]:
+    """What the edges of a newcomer wait for, as ids: members of the submission, live tasks, holders of keys."""
+    targets = []
+    for edge in edges:
+        if edge.index is not None:
+            targets.append(ids[edge.index])
+        elif edge.awaited in keys:
+            targets.append(keys[edge.awaited])
+        else:
+            targets.append(find_target(state, edge) or 0)
+    return targets
 
 
 # -- queueing ------------------------------------------------------------------------------------------------------
-
-
-def _give_ids(state: State, event: Submitted, existing: dict[int, int]) -> list[int]:
-    ids: list[int] = []
-    for index in range(len(event.newcomers)):
-        if index in existing:
-            ids.append(existing[index])
-        else:
-            ids.append(state.next_id)
-            state.next_id += 1
-    return ids
 
 
 def _open_batch(state: State, event: Submitted, ids: list[int], existing: dict[int, int]) -> LiveBatch | None:
@@ -125,8 +139,8 @@ def _add(state: State, newcomer: Newcomer, task_id: int, now: Now, batch: LiveBa
     task.status = Status.BLOCKED
     task.facts = {"fingerprint": newcomer.fingerprint} if newcomer.fingerprint else None
     if batch is not None:
-        task.batch = batch
-        batch.alive += 1
+        task.join(batch.record.first, batch)
+    state.next_id = max(state.next_id, task_id + 1)
     state.tasks[task_id] = task
     state.pools[spec.pool].counts[Status.BLOCKED] += 1
     state.effects.new[task_id] = spec
@@ -135,53 +149,50 @@ def _add(state: State, newcomer: Newcomer, task_id: int, now: Now, batch: LiveBa
         state.timers.arm_wall(spec.kill_at, Due.KILL_AT, task_id)
 
 
-def _connect(state: State, newcomer: Newcomer, ids: list[int], index: int, now: Now) -> None:
+def _connect(state: State, newcomers: list[Newcomer], ids: list[int], index: int, now: Now) -> None:
     """Give a new task its edges and its first status."""
-    task = state.tasks[ids[index]]
-    replaced = _replace(state, task, now)
-    edges = [_place(edge, ids) for edge in newcomer.edges]
-    if replaced is not None:
-        edges.append(WantedEdge(Condition.GONE, target=replaced))
+    newcomer, task = newcomers[index], state.tasks[ids[index]]
+    gone = _replace(state, task, now)
+    edges = [_place(edge, newcomers, ids) for edge in newcomer.edges]
+    edges += [WantedEdge(Condition.GONE, target=target) for target in gone]
     if task.key is not None:
         state.keys[task.key] = task.id
-        _answer_waiting_for_key(state, task)
+        answer_waiting_for_key(state, task)
     enter(state, task, edges, newcomer.spec.await_deps_s, now, "submitted")
 
 
-def _place(edge: WantedEdge, ids: list[int]) -> WantedEdge:
-    return edge if edge.index is None else WantedEdge(edge.condition, target=ids[edge.index])
+def _place(edge: WantedEdge, newcomers: list[Newcomer], ids: list[int]) -> WantedEdge:
+    if edge.index is None:
+        return edge
+    return WantedEdge(edge.condition, target=ids[edge.index], final=newcomers[edge.index].existing_final)
 
 
-def _replace(state: State, task: LiveTask, now: Now) -> int | None:
-    """Cancel the live task whose key a newcomer takes over; its id while its processes still go."""
+def _replace(state: State, task: LiveTask, now: Now) -> list[int]:
+    """Cancel the live task whose key a newcomer takes over; whose processes must be gone before that may start.
+
+    When the old one waited itself for those it replaced, the newcomer waits for them in its place."""
     old = state.tasks.get(state.keys.get(task.key or "", 0))
     if old is None:
-        return None
+        return []
+    before = [edge.target for edge in state.graph.list_open(old.id) if edge.condition is Condition.GONE]
     cancel_one(state, old, now, reason=f"replaced by {task.id}")
-    return old.id if old.leaving else None
+    return [old.id] if old.leaving else [target for target in before if target is not None]
 
 
-def _answer_waiting_for_key(state: State, task: LiveTask) -> None:
+def answer_waiting_for_key(state: State, task: LiveTask) -> None:
     """Edges that waited for this key become edges on the task that has it now."""
     for edge in state.graph.list_awaiting(task.key or ""):
-        state.graph.close(edge)
-        state.effects.edges_closed.append(edge)
-        state.tasks[edge.task].open_edges -= 1
+        state.drop_edge(edge)
         state.open_edge(Edge(task=edge.task, condition=edge.condition, target=task.id))
 
 
 def enter(
-    state: State,
-    task: LiveTask,
-    edges: Iterable[WantedEdge],
-    await_s: float | None,
-    now: Now,
-    first_event: str,
+    state: State, task: LiveTask, edges: Iterable[WantedEdge], await_s: float | None, now: Now, first_event: str
 ) -> None:
     """Let a task (blocked so far) begin: open edges, then its status, then what belongs to that."""
     unmeetable = open_edges(state, task, edges, await_s, now)
     target = state.decide_waiting(task, now)
-    if target is not Status.BLOCKED:
+    if unmeetable is None and target is not Status.BLOCKED:
         counts = state.pools[task.pool].counts
         counts[Status.BLOCKED] -= 1
         counts[target] += 1
@@ -190,7 +201,7 @@ def enter(
     state.touch(task, now)
     state.tell(task, first_event, now)
     if unmeetable is not None:
-        skip(state, task, unmeetable, now)
+        state.skip(task, unmeetable, now)
 
 
 # -- living again --------------------------------------------------------------------------------------------------
@@ -198,15 +209,15 @@ def enter(
 
 def apply_retried(state: State, event: Retried, now: Now) -> list[int]:
     """Revive final tasks; attempts go on counting. Raises ConflictError when a key is taken by a live task."""
+    revivals = {revival.record.id: revival for revival in event.revivals}
     keys: set[str] = set()
-    for revival in event.revivals:
+    for revival in revivals.values():
         _check_revival(state, revival, keys)
-    for revival in event.revivals:
-        _restore(state, revival, now)
-    for revival in event.revivals:
-        task = state.tasks[revival.record.id]
-        enter(state, task, revival.edges, revival.record.spec.await_deps_s, now, Trigger.RETRIED.value)
-    return [revival.record.id for revival in event.revivals]
+    for revival in revivals.values():
+        _revive(state, revival)
+    for task_id, revival in revivals.items():
+        enter(state, state.tasks[task_id], revival.edges, revival.record.spec.await_deps_s, now, Trigger.RETRIED.value)
+    return list(revivals)
 
 
 def _check_revival(state: State, revival: Revival, keys: set[str]) -> None:
@@ -222,18 +233,34 @@ def _check_revival(state: State, revival: Revival, keys: set[str]) -> None:
         keys.add(key)
 
 
-def _restore(state: State, revival: Revival, now: Now) -> None:
+def _revive(state: State, revival: Revival) -> None:
     record = revival.record
     policy = state.policy_of(record.spec)
     task = LiveTask.from_record(record, policy)
     task.status = Status.BLOCKED
     task.held = False
-    task.finished_at = task.ready_at = task.due_at = task.stop_cause = None
+    task.finished_at = task.ready_at = task.stop_cause = task.pid = task.slot = None
+    task.due_at = task.not_before
     task.max_attempts = task.attempt + 1 + policy.retries
     task.start_reason = "retry"
     state.tasks[task.id] = task
     state.pools[task.pool].counts[Status.BLOCKED] += 1
     if task.key is not None:
         state.keys[task.key] = task.id
-    if task.kill_at is not None and task.kill_at > now.wall:
+        answer_waiting_for_key(state, task)
+    if record.batch is not None:
+        _rejoin(state, task, record, revival.batch)
+    if task.kill_at is not None:
         state.timers.arm_wall(task.kill_at, Due.KILL_AT, task.id)
+
+
+def _rejoin(state: State, task: LiveTask, record: TaskRecord, stored: Batch | None) -> None:
+    """Be a member of its batch again; its failure no longer counts there."""
+    first = record.batch or 0
+    batch = state.batches.get(first)
+    if batch is None and stored is not None:
+        batch = state.add_batch(stored)
+    task.join(first, batch)
+    if batch is not None and record.status in BAD_ENDS and batch.record.failed:
+        batch.record.failed -= 1
+        state.effects.batches[first] = batch.record

@@ -1,19 +1,17 @@
-"""What people do to tasks: cancel, hold, release, start now, edit, move, signal; and what time does to them.
+"""What people do to tasks: cancel, hold, release, start now, signal; and what time does to them.
 
 Each returns the ids it changed. Which tasks a selector means, and refusals for running ones, are the caller's.
+Another spec or another place in the queue is in `edits`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cronoq_cli.engine.edges import open_edges, skip
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.engine.messages import (
     Cancelled,
-    Edited,
     Held,
-    Moved,
     Released,
     SendSignal,
     Signalled,
@@ -23,10 +21,9 @@ from cronoq_cli.engine.messages import (
 )
 from cronoq_cli.engine.state import State
 from cronoq_cli.engine.timers import Due
-from cronoq_cli.errors import ConflictError, InvalidError
-from cronoq_cli.model.lifecycle import LIVE, Status, Trigger
+from cronoq_cli.model.lifecycle import LIVE, WAITING, Status, Trigger
 
-_HOLDABLE = frozenset({Status.READY, Status.SCHEDULED, Status.RETRYING})
+_HOLDABLE = WAITING - {Status.BLOCKED}
 
 
 def _live(state: State, ids: Iterable[int]) -> list[LiveTask]:
@@ -91,6 +88,8 @@ def apply_held(state: State, event: Held, now: Now) -> list[int]:
         task.held = True
         changed.append(task.id)
         state.pools[task.pool].unfit.pop(task.id, None)
+        if task.status is Status.RETRYING and task.due_awake is not None:
+            task.due_at = now.wall + max(0.0, task.due_awake - now.awake)
         if task.status in _HOLDABLE:
             state.move(task, Trigger.HELD, Status.BLOCKED, now, "held")
         state.settle(task, now)
@@ -106,16 +105,12 @@ def apply_released(state: State, event: Released, now: Now) -> list[int]:
             continue
         task.held = False
         changed.append(task.id)
-        _unblock(state, task, Trigger.RELEASED, now)
+        target = state.decide_waiting(task, now)
+        if target is not Status.BLOCKED:
+            state.move(task, Trigger.RELEASED, target, now, "")
+        state.settle(task, now)
         state.touch(task, now)
     return changed
-
-
-def _unblock(state: State, task: LiveTask, trigger: Trigger, now: Now) -> None:
-    target = state.decide_waiting(task, now)
-    if task.status is Status.BLOCKED and target is not Status.BLOCKED:
-        state.move(task, trigger, target, now, "")
-    state.settle(task, now)
 
 
 def apply_started_now(state: State, event: StartedNow, now: Now) -> list[int]:
@@ -129,123 +124,8 @@ def apply_started_now(state: State, event: StartedNow, now: Now) -> list[int]:
 
 
 def _make_ready(state: State, task: LiveTask, trigger: Trigger, now: Now) -> None:
-    task.due_at = task.due_awake = task.not_before = None
-    task.reason = None
-    state.move(task, trigger, Status.READY, now)
+    state.move(task, trigger, Status.READY, now, "")
     state.settle(task, now)
-
-
-# -- edit, move, signal ----------------------------------------------------------------------------------------------
-
-
-def apply_edited(state: State, event: Edited, now: Now) -> list[int]:
-    """Give a waiting task another spec, and other dependencies when `edges` is given.
-
-    Raises ConflictError when it does not wait, InvalidError for an unknown pool, too many slots or a cycle."""
-    task = state.tasks.get(event.id)
-    if task is None or not task.is_waiting or task.leased:
-        raise ConflictError(f"task {event.id} is not waiting", hint="only waiting tasks can be edited")
-    pool = state.get_pool(event.spec.pool)
-    if event.spec.slots > pool.workers:
-        raise InvalidError(f"{event.spec.slots} slots can never fit into pool {pool.name!r}", code="cannot-fit")
-    if event.edges is not None:
-        _check_no_cycle(state, event)
-    _respec(state, task, event, now)
-    return [task.id]
-
-
-def _check_no_cycle(state: State, event: Edited) -> None:
-    targets = [edge.target for edge in event.edges or () if edge.target is not None]
-    cycle = state.graph.find_cycle(event.id, targets)
-    if cycle is not None:
-        shown = cycle if len(cycle) <= 8 else [*cycle[:4], *cycle[-3:]]
-        raise InvalidError("dependency cycle: " + " -> ".join(map(str, shown)), code="cycle")
-
-
-def _respec(state: State, task: LiveTask, event: Edited, now: Now) -> None:
-    spec = event.spec
-    old_pool = state.pools[task.pool]
-    old_pool.unfit.pop(task.id, None)
-    old_pool.counts[task.status] -= 1
-    state.pools[spec.pool].counts[task.status] += 1
-    uncounted = task.max_attempts - 1 - task.policy.retries
-    task.policy = state.policy_of(spec)
-    task.max_attempts = 1 + task.policy.retries + max(0, uncounted)
-    task.pool, task.priority, task.slots = spec.pool, spec.priority, spec.slots
-    task.kill_at, task.not_before = spec.kill_at, spec.not_before
-    task.in_heap = False
-    if spec.kill_at is not None:
-        state.timers.arm_wall(spec.kill_at, Due.KILL_AT, task.id)
-    state.effects.edited[task.id] = spec
-    unmeetable = None
-    if event.edges is not None:
-        state.forget_edges(task)
-        unmeetable = open_edges(state, task, event.edges, spec.await_deps_s, now)
-    state.tell(task, Trigger.EDITED.value, now)
-    if unmeetable is not None:
-        skip(state, task, unmeetable, now)
-        return
-    _resettle(state, task, now)
-    state.wake(old_pool.name)
-
-
-def _resettle(state: State, task: LiveTask, now: Now) -> None:
-    """Put a changed task where it belongs now."""
-    target = state.decide_waiting(task, now)
-    if target is not task.status and not (task.status is Status.RETRYING and target is not Status.BLOCKED):
-        state.move(task, Trigger.EDITED, target, now)
-    state.settle(task, now)
-    state.touch(task, now)
-
-
-def apply_moved(state: State, event: Moved, now: Now) -> list[int]:
-    """Change the place of waiting tasks within their class, keeping their order among themselves."""
-    tasks = [task for task in _live(state, event.ids) if task.is_waiting and not task.leased]
-    tasks.sort(key=lambda task: task.seq)
-    for task, seq in zip(tasks, _choose_seqs(state, tasks, event), strict=True):
-        task.seq = seq
-        task.in_heap = False
-        state.tell(task, "moved", now)
-        state.settle(task, now)
-        state.touch(task, now)
-    return [task.id for task in tasks]
-
-
-def _choose_seqs(state: State, tasks: list[LiveTask], event: Moved) -> list[float]:
-    if not tasks:
-        return []
-    if event.before is not None:
-        low, high = _gap_before(state, event.before, {task.id for task in tasks})
-    elif event.first:
-        least = min((task.seq for task in state.tasks.values()), default=0.0)
-        low, high = least - len(tasks) - 1, least
-    else:
-        low, high = state.last_seq, state.last_seq + len(tasks) + 1
-        state.last_seq = high
-    step = (high - low) / (len(tasks) + 1)
-    return [low + step * (index + 1) for index in range(len(tasks))]
-
-
-def _gap_before(state: State, before: int, moving: set[int]) -> tuple[float, float]:
-    """The gap in front of a waiting task; the queue is numbered anew when the gap has become too small to halve."""
-    target = state.tasks.get(before)
-    if target is None or not target.is_waiting:
-        raise ConflictError(f"task {before} is not waiting", hint="--before names a waiting task")
-    others = [task for task in state.tasks.values() if task.id not in moving]
-    low = max((task.seq for task in others if task.seq < target.seq), default=target.seq - len(moving) - 1)
-    if target.seq - low > 1e-6:
-        return low, target.seq
-    _renumber(state)
-    return _gap_before(state, before, moving)
-
-
-def _renumber(state: State) -> None:
-    for place, task in enumerate(sorted(state.tasks.values(), key=lambda task: (task.seq, task.id)), start=1):
-        task.seq = float(place)
-        task.in_heap = False
-        state.effects.touched[task.id] = task
-        if task.status is Status.READY and not task.leased and task.id not in state.pools[task.pool].unfit:
-            state.pools[task.pool].lanes.push(task)
 
 
 def apply_signalled(state: State, event: Signalled, now: Now) -> list[int]:
@@ -270,7 +150,7 @@ def apply_time_passed(state: State, event: TimePassed, now: Now) -> None:
 
 
 def _start_is_due(state: State, task: LiveTask, now: Now) -> None:
-    if task.status is Status.SCHEDULED and task.not_before is not None and task.not_before <= now.wall:
+    if task.status is Status.SCHEDULED and task.due_at is not None and task.due_at <= now.wall:
         _make_ready(state, task, Trigger.TIME_CAME, now)
 
 
@@ -290,7 +170,7 @@ def _kill_at_passed(state: State, task: LiveTask, now: Now) -> None:
 def _awaited_too_long(state: State, task: LiveTask, now: Now) -> None:
     for edge in state.graph.list_open(task.id):
         if edge.awaited is not None and (edge.awaited_until or 0.0) <= now.wall:
-            skip(state, task, f"no task with key {edge.awaited}", now)
+            state.skip(task, f"no task with key {edge.awaited}", now)
             return
 
 

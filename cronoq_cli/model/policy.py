@@ -102,11 +102,12 @@ _OUTCOMES = {
     "not-counted": EndKind.NOT_COUNTED,
 }
 
-_STOP_REASONS = {
-    "time limit": "time limit reached",
-    "kill-at": "kill-at time reached",
-    "heartbeat": "lease expired",
+_STOPS = {
+    "time limit": (EndKind.RETRYABLE, "time limit reached"),
+    "heartbeat": (EndKind.RETRYABLE, "lease expired"),
+    "kill-at": (EndKind.PERMANENT, "kill-at time reached"),
 }
+"""What our own stops mean. Behind its kill-at time a task could only wait to fail, so it does not try again."""
 
 
 def read_report(lines: list[tuple[str, str]]) -> Report:
@@ -151,8 +152,8 @@ def _judge_kind(policy: Policy, end: AttemptEnd, report: Report) -> tuple[EndKin
         return _OUTCOMES[report.outcome], describe_end(end)
     if end.cause == "interrupted":
         return (EndKind.SUCCESS, None) if end.exit_code == 0 else (EndKind.INTERRUPTED, "interrupted")
-    if end.cause in _STOP_REASONS:
-        return EndKind.RETRYABLE, _STOP_REASONS[end.cause]
+    if end.cause in _STOPS:
+        return _STOPS[end.cause]
     return _judge_code(policy, end), describe_end(end)
 
 

@@ -165,6 +165,8 @@ class TaskRecord(msgspec.Struct, kw_only=True):
     leaving: bool = False
     """Final for the engine, while its process tree still goes (slot and resources are not free yet)."""
     stop_cause: str | None = None
+    pid: int | None = None
+    """Of the running attempt, once its start was reported: the proof that it began."""
     start_reason: str = "submitted"
     exit_code: int | None = None
     signal: int | None = None
