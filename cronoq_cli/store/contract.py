@@ -16,7 +16,7 @@ from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, Transi
 class Changes(msgspec.Struct, kw_only=True):
     """Everything one commit writes, already reduced to the last state of each row.
 
-    `new`: whole records (spec and state) with ids the engine gave. `updated`: the state columns of a record
+    `new`: whole records (spec and state) with ids the engine gave. `updated`: all but the spec of a record
     already stored; `respecced`: records whose spec changed too (edit). `edges_opened`, `edges_closed`: open
     dependencies. `forgotten_edges`: tasks whose open edges are all dropped. `envs`: environments by hash, stored
     once (blob of NUL-separated K=V). `stdins`: kept standard input by task. `pools`: stored pool state by name

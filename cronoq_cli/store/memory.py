@@ -19,8 +19,6 @@ from cronoq_cli.store.contract import Changes, Filter, Leadership, LiveState
 from cronoq_cli.store.retention import decide_oldest_seq, decide_pruned
 from cronoq_cli.store.selection import matches_tags, name_pattern
 
-_BIRTH = ("spec", "submitted_at", "batch", "fingerprint")
-
 
 class MemoryBase:
     """What several stores over one `MemoryBase` share, as several processes share a file."""
@@ -112,8 +110,7 @@ class MemoryStore:
         for record in changes.updated:
             old = base.tasks.get(record.id)
             if old is not None:
-                kept = {name: getattr(old, name) for name in _BIRTH}
-                base.tasks[record.id] = msgspec.structs.replace(_copy(record), **kept)
+                base.tasks[record.id] = msgspec.structs.replace(_copy(record), spec=old.spec)
         for record in changes.respecced:
             if record.id in base.tasks:
                 base.tasks[record.id] = _copy(record)

@@ -156,19 +156,12 @@ def test_an_environment_may_come_after_the_task_that_names_it(store: Store):
 
 def test_an_update_writes_the_state_and_leaves_the_spec(store: Store):
     store.commit(Changes(new=[task(1, spec={"command": ["x"], "pool": "p"}, batch=1, fingerprint="f")]))
-    update = task(1, Status.RUNNING, spec={"name": "", "command": None}, started_at=5.0, attempt=1, seq=0.5)
-    store.commit(Changes(updated=[update]))
+    facts = {"batch": 1, "fingerprint": "g", "started_at": 5.0, "attempt": 1, "seq": 0.5, "submitted_at": 3.0}
+    store.commit(Changes(updated=[task(1, Status.RUNNING, spec={"name": "", "command": None}, **facts)]))
     found = store.find_task(1)
-    assert found == task(
-        1,
-        Status.RUNNING,
-        spec={"command": ["x"], "pool": "p"},
-        batch=1,
-        fingerprint="f",
-        started_at=5.0,
-        attempt=1,
-        seq=0.5,
-    )
+    assert found == task(1, Status.RUNNING, spec={"command": ["x"], "pool": "p"}, **facts)
+    assert store.find_newest_with_fingerprint("f", 0.0) is None
+    assert store.find_newest_with_fingerprint("g", 0.0) == found
 
 
 def test_an_update_can_set_everything_back_to_none(store: Store):

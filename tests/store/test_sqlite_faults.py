@@ -142,11 +142,13 @@ def test_a_closed_store_is_a_store_error(path: str):
         ("spec", b"\xff\xfe"),
         ("spec", b'{"name":1}'),
         ("spec", b""),
-        ("seq", "first"),
-        ("attempt", "x"),
-        ("rest", b"[1]"),
-        ("rest", b'{"outputs":3}'),
-        ("submitted_at", b"\0"),
+        ("state", b"[1]"),
+        ("state", b'{"status":"sleeping","seq":1.0,"submitted_at":1.0,"updated_at":1.0}'),
+        ("state", b'{"status":"ready","seq":"first","submitted_at":1.0,"updated_at":1.0}'),
+        ("state", b'{"status":"ready"}'),
+        ("state", "text"),
+        ("state", 7),
+        ("spec", 7),
     ],
 )
 def test_a_row_that_cannot_be_read_is_set_aside_as_failed_and_the_rest_goes_on(
@@ -174,21 +176,27 @@ def test_a_row_that_cannot_be_read_is_set_aside_as_failed_and_the_rest_goes_on(
     assert store.commit(Changes(transitions=[event("x")])) == [last.seq + 1]
 
 
-def test_a_status_nobody_knows_shows_as_failed(store: SqliteStore, path: str):
-    store.commit(Changes(new=[task(1)]))
+def test_what_can_still_be_read_of_a_damaged_row_is_shown(store: SqliteStore, path: str):
+    store.commit(Changes(new=[task(1, spec={"key": "k"}, attempt=3), task(2, attempt=3)]))
     other = foreign(path)
-    other.execute("UPDATE tasks SET status = 'sleeping'")
+    other.execute("UPDATE tasks SET state = x'00' WHERE id = 1")
+    other.execute("UPDATE tasks SET spec = x'00' WHERE id = 2")
+    other.execute("INSERT INTO attempts VALUES (1, 1, x'00')")
+    other.execute("INSERT INTO events VALUES (1, 1, x'00')")
     other.close()
-    found = store.find_task(1)
-    assert found.status is Status.FAILED and "sleeping" in found.message
+    first, second = store.list_tasks([1, 2])
+    assert first.spec == task(1, spec={"key": "k"}).spec
+    assert (second.spec.name, second.attempt, second.submitted_at) == ("(unreadable)", 3, 1000.0)
+    assert "cannot be read" in store.list_attempts(1)[0].message
+    assert store.list_transitions(0, 9)[0].type == "unreadable"
 
 
-def test_a_text_that_is_no_utf8_is_read_with_its_bytes_escaped(store: SqliteStore, path: str):
+def test_a_text_that_is_no_utf8_breaks_no_search(store: SqliteStore, path: str):
     store.commit(Changes(new=[task(1), task(2)]))
     other = foreign(path)
-    other.execute("UPDATE tasks SET reason = CAST(x'41ff' AS TEXT) WHERE id = 1")
+    other.execute("UPDATE tasks SET name = CAST(x'41ff' AS TEXT) WHERE id = 1")
     other.close()
-    assert store.find_task(1).reason == "A\udcff"
+    assert [record.id for record in store.list_where(Filter(name_glob="job2"))] == [2]
     assert [record.id for record in store.load_live().tasks] == [1, 2]
 
 

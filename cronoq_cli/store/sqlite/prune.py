@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from cronoq_cli.store.retention import decide_oldest_seq, decide_pruned
 from cronoq_cli.store.sqlite import queries
 
+_EVENTS_AT_ONCE = 10_000
 HIGHEST_ID = "highest_id"
 """The row of meta that keeps the highest id ever used, since ids are never used again."""
 
@@ -60,4 +61,4 @@ def drop_old_events(db: sqlite3.Connection, last_seq: int, most_finished: int, l
     """Delete some of the oldest transitions beyond what `retention` allows. Raises sqlite3.Error."""
     oldest = decide_oldest_seq(last_seq, most_finished)
     if oldest > 0:
-        db.execute(queries.DROP_OLD_EVENTS, (oldest, 8 * limit))
+        db.execute(queries.DROP_OLD_EVENTS, (oldest, 8 * min(limit, _EVENTS_AT_ONCE)))

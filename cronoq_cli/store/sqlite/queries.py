@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from cronoq_cli.store.sqlite import rows
 
-LIVE = "status IN ('blocked', 'scheduled', 'ready', 'running', 'retrying')"
-FINAL = "status IN ('succeeded', 'failed', 'dead_lettered', 'cancelled', 'skipped', 'missed', 'shed')"
+LIVE = "live = 1"
+FINAL = "live = 0"
 """Word for word the conditions of the partial indexes: SQLite uses those only where the text agrees."""
 
 
@@ -23,9 +23,9 @@ def _update(names: Sequence[str]) -> str:
     return f"UPDATE tasks SET {', '.join(f'{name} = ?' for name in names)} WHERE id = ?"
 
 
-_STATE = ("status", *rows.FLAGS, *rows.STATE, "rest")
-_WHOLE = (*_STATE, *rows.BIRTH, *rows.FROM_SPEC)
-TASK_COLUMNS = _columns(rows.READ)
+_WHOLE = (*rows.STATE, *rows.BIRTH)
+TASK_COLUMNS = "id, CAST(state AS BLOB), CAST(spec AS BLOB)"
+"""Those of `rows.READ`; as blobs whatever damage made of them, so that sqlite3 decodes nothing."""
 
 BEGIN = "BEGIN IMMEDIATE"
 EPOCH = "SELECT epoch FROM leader"
@@ -36,7 +36,7 @@ GET_META = "SELECT value FROM meta WHERE name = ?"
 SET_META = "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)"
 
 INSERT_TASK = _insert("INSERT", "tasks", (*_WHOLE, "id"))
-UPDATE_STATE = _update(_STATE)
+UPDATE_STATE = _update(rows.STATE)
 UPDATE_WHOLE = _update(_WHOLE)
 SAVE_ATTEMPT = _insert("INSERT OR REPLACE", "attempts", rows.ATTEMPT)
 SAVE_BATCH = _insert("INSERT OR REPLACE", "batches", rows.BATCH)
@@ -60,9 +60,7 @@ LAST_SEQ = "SELECT max(seq) FROM events"
 LAST_ID = "SELECT max(id) FROM tasks"
 TASK = f"SELECT {TASK_COLUMNS} FROM tasks WHERE id = ?"
 NEWEST_WITH_KEY = f"SELECT {TASK_COLUMNS} FROM tasks WHERE key = ? ORDER BY id DESC LIMIT 1"
-NEWEST_WITH_FINGERPRINT = (
-    f"SELECT {TASK_COLUMNS} FROM tasks WHERE fingerprint = ? AND submitted_at >= ? ORDER BY id DESC LIMIT 1"
-)
+WITH_FINGERPRINT = f"SELECT {TASK_COLUMNS} FROM tasks WHERE fingerprint = ? ORDER BY id DESC"
 LIVE_TASKS = (
     f"SELECT {TASK_COLUMNS} FROM tasks WHERE id IN (SELECT id FROM tasks INDEXED BY tasks_live WHERE {LIVE} "
     "UNION SELECT id FROM tasks INDEXED BY tasks_leaving WHERE leaving = 1) ORDER BY id"
@@ -86,8 +84,8 @@ EVENTS_OF = f"SELECT {_columns(rows.EVENT)} FROM events WHERE seq > ? AND task I
 TASKS = f"SELECT {TASK_COLUMNS} FROM tasks WHERE id IN ({{marks}}) ORDER BY id"
 
 SET_ASIDE = (
-    "INSERT OR REPLACE INTO set_aside (task, at, reason, spec, rest) "
-    "SELECT id, ?, ?, CAST(spec AS BLOB), CAST(rest AS BLOB) FROM tasks WHERE id = ?"
+    "INSERT OR REPLACE INTO set_aside (task, at, reason, state, spec) "
+    "SELECT id, ?, ?, CAST(state AS BLOB), CAST(spec AS BLOB) FROM tasks WHERE id = ?"
 )
 EDGES_GONE = "DELETE FROM edges WHERE task = ?"
 

@@ -90,8 +90,11 @@ class SqliteReader:
 
     def find_newest_with_fingerprint(self, fingerprint: str, since: float) -> TaskRecord | None:
         """The newest task with the fingerprint submitted at or after `since` (unix seconds)."""
-        found = self._tasks(queries.NEWEST_WITH_FINGERPRINT, (fingerprint, since))
-        return found[0] if found else None
+        for row in self._rows(queries.WITH_FINGERPRINT, (fingerprint,)):
+            task = _decode(row)
+            if task.submitted_at >= since:
+                return task
+        return None
 
     def list_tasks(self, ids: Iterable[int]) -> list[TaskRecord]:
         """The tasks with these ids that exist, each once, in id order."""
@@ -122,7 +125,7 @@ class SqliteReader:
         source, conditions, values = _conditions(wanted, spans)
         if wanted.name_glob is not None or wanted.tags is not None:
             self._teach(wanted)
-            conditions.append("cronoq_wants(name, tags)")
+            conditions.append("cronoq_wants(CAST(name AS BLOB), CAST(tags AS BLOB))")
         down = "DESC" if wanted.newest_first else "ASC"
         order = f"finished_at {down}, id {down}" if wanted.by_end else f"id {down}"
         where = f"WHERE {' AND '.join(conditions)}" if conditions else ""

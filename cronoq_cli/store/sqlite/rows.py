@@ -1,61 +1,51 @@
-"""Records to rows and back: columns for what is searched and changes often, JSON for the spec and the rest.
+"""Records to rows and back: columns for what is searched by, JSON for the records themselves.
 
-Knows the shape of the records and of the tables, not SQL. JSON goes through msgspec; lone surrogates, which it
-refuses, through the standard library, which escapes them.
+Few columns and one decoder in C for the whole record make it fast; a new field needs no migration. No SQL here. JSON
+goes through msgspec; lone surrogates, which it refuses, through the standard library, which escapes them.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Any, TypeVar
 
 import msgspec
 
-from cronoq_cli.model.lifecycle import Status
+from cronoq_cli.model.lifecycle import LIVE, Status
 from cronoq_cli.model.task import AttemptRecord, Batch, Condition, Edge, TaskRecord, TaskSpec, Transition
 
 Row = tuple[Any, ...]
 _T = TypeVar("_T")
 
-FLAGS = ("held", "leased", "leaving")
-STATE = (
-    *("seq", "updated_at", "ready_at", "due_at", "started_at", "finished_at", "attempt", "max_attempts"),
-    *("slot", "exit_code", "signal", "reason", "message", "log"),
-)
-"""Columns of the same name as the field, written by every update."""
-BIRTH = ("submitted_at", "batch", "fingerprint")
-"""Columns written once, and again only with a changed spec."""
-FROM_SPEC = ("pool", "priority", "key", "name", "tags", "keep_s", "env", "spec")
-READ = ("id", "status", *FLAGS, "rest", "spec", *STATE, *BIRTH)
-"""Columns in the order `decode_task` takes them."""
-
-_OWN = {"id", "status", "spec", *FLAGS, *STATE, *BIRTH}
-_REST_FIELDS = [field for field in msgspec.structs.fields(TaskRecord) if field.name not in _OWN]
+STATE = ("status", "live", "leaving", "seq", "finished_at", "batch", "fingerprint", "state")
+"""Columns that every update writes."""
+BIRTH = ("pool", "priority", "name", "key", "tags", "keep_s", "env", "spec")
+"""Columns written with a new task, and again only with a changed spec."""
+READ = ("id", "state", "spec")
+"""Columns in the order `decode_task` takes them: what is searched by stands in the JSON once more."""
 
 
-def _with_default(field: msgspec.structs.FieldInfo) -> tuple[str, Any, Any]:
-    if field.default_factory is not msgspec.NODEFAULT:
-        return field.name, field.type, msgspec.field(default_factory=field.default_factory)
-    return field.name, field.type, field.default
+def _lean(kind: type[msgspec.Struct], *apart: str) -> Any:
+    """A struct of the same fields but those kept apart in columns, whose JSON leaves defaults out."""
+    fields = []
+    for field in msgspec.structs.fields(kind):
+        if field.name in apart:
+            continue
+        if field.default_factory is not msgspec.NODEFAULT:
+            fields.append((field.name, field.type, msgspec.field(default_factory=field.default_factory)))
+        else:
+            fields.append((field.name, field.type, msgspec.field(default=field.default)))
+    return msgspec.defstruct(f"Lean{kind.__name__}", fields, omit_defaults=True, kw_only=False)
 
 
-Rest: Any = msgspec.defstruct("Rest", [_with_default(f) for f in _REST_FIELDS], omit_defaults=True)
-"""The fields of a record that have no column: rarely set. A new field of the record needs no migration."""
-
-_rest_of = attrgetter(*Rest.__struct_fields__)
-_REST_DEFAULT = msgspec.structs.astuple(Rest())
-_state_of = attrgetter("status._value_", *FLAGS, *STATE)
-_birth_of = attrgetter(*BIRTH)
-_STATUS = {status.value: status for status in Status}
+_State = _lean(TaskRecord, "id", "spec")
+_Event = _lean(Transition, "id", "seq")
+_state_of = attrgetter(*_State.__struct_fields__)
+_event_of = attrgetter(*_Event.__struct_fields__)
 _encode = msgspec.json.Encoder().encode
 _decoders: dict[Any, Callable[[bytes | str], Any]] = {}
-_DATA = len(("id", "status", *FLAGS, "rest", "spec"))
-_NAMES = READ[_DATA:]
-_TEXT_AT = [READ.index(name) for name in ("reason", "message", "log", "fingerprint")]
-_REQUIRED: list[tuple[int, type]] = [(READ.index(n), int) for n in ("attempt", "max_attempts")]
-_REQUIRED += [(READ.index(n), float) for n in ("seq", "submitted_at", "updated_at")]
 
 
 class DamagedRowError(Exception):
@@ -107,33 +97,28 @@ def bound_row(row: Iterable[object]) -> Row:
 
 
 def plain_text(value: Any) -> Any:
-    """The opposite of `bound_text`."""
-    return value.decode("utf-8", "surrogatepass") if type(value) is bytes else value
+    """The opposite of `bound_text`; of damaged bytes what can be read."""
+    if type(value) is not bytes:
+        return value
+    try:
+        return value.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return value.decode("utf-8", "surrogateescape")
 
 
 def encode_state(record: TaskRecord) -> Row:
-    """status, FLAGS, STATE and rest: what each update writes."""
-    rest = _rest_of(record)
-    if rest == _REST_DEFAULT:
-        return (*_state_of(record), None)
-    return (*_state_of(record), encode_json(Rest(*rest)))
+    """The columns of STATE."""
+    status, finished_at = record.status, record.finished_at
+    live, leaving = 1 if status in LIVE else 0, 1 if record.leaving else 0
+    state = encode_json(_State(*_state_of(record)))
+    return status._value_, live, leaving, record.seq, finished_at, record.batch, record.fingerprint, state
 
 
-def encode_whole(record: TaskRecord, env: int | None) -> Row:
-    """`encode_state`, BIRTH and FROM_SPEC: what a new task writes besides its id."""
+def encode_birth(record: TaskRecord, env: int | None) -> Row:
+    """The columns of BIRTH; `env` is the number of the environment."""
     spec = record.spec
-    return (
-        *encode_state(record),
-        *_birth_of(record),
-        spec.pool,
-        int(spec.priority),
-        spec.key,
-        spec.name,
-        json.dumps(spec.tags) if spec.tags else None,
-        spec.keep_s,
-        env,
-        encode_json(spec),
-    )
+    tags = json.dumps(spec.tags) if spec.tags else None
+    return spec.pool, int(spec.priority), spec.name, spec.key, tags, spec.keep_s, env, encode_json(spec)
 
 
 def decode_tags(stored: str | bytes | None) -> dict[str, str]:
@@ -146,96 +131,87 @@ def decode_tags(stored: str | bytes | None) -> dict[str, str]:
         return {}
 
 
-def decode_task(row: Sequence[Any]) -> TaskRecord:
-    """The record of a row of READ. Raises DamagedRowError."""
-    values = list(row)
-    for at in _TEXT_AT:
-        if type(values[at]) is bytes:
-            values[at] = plain_text(values[at])
-    for at, kind in _REQUIRED:
-        if type(values[at]) is not kind:
-            raise DamagedRowError(f"{READ[at]} is {values[at]!r}")
-    status = _STATUS.get(values[1])
-    if status is None:
-        raise DamagedRowError(f"status is {values[1]!r}")
-    fields = dict(zip(_NAMES, values[_DATA:], strict=True))
-    if values[5] is not None:
-        fields.update(_decode_rest(values[5]))
-    return TaskRecord(
-        id=values[0],
-        status=status,
-        held=values[2] == 1,
-        leased=values[3] == 1,
-        leaving=values[4] == 1,
-        spec=decode_json(values[6], TaskSpec),
-        **fields,
-    )
+def decode_task(row: Row) -> TaskRecord:
+    """The record of a row of READ, all of it judged by the decoder at once. Raises DamagedRowError."""
+    task_id, state, spec = row
+    try:
+        whole = b'{"id":%d,"spec":%b,%b' % (task_id, spec, state[1:])
+    except TypeError as error:
+        raise DamagedRowError("it is not stored as JSON") from error
+    return decode_json(whole, TaskRecord)
 
 
-def _decode_rest(data: bytes) -> dict[str, Any]:
-    return msgspec.structs.asdict(decode_json(data, Rest))
-
-
-def salvage_task(row: Sequence[Any], why: str) -> TaskRecord:
-    """A failed record in place of a row that cannot be decoded: what is still sure, and the reason."""
-    found = dict(zip(READ, row, strict=True))
-    known: dict[str, Any] = {
-        n: found[n] if type(found[n]) is float else 0.0 for n in ("seq", "submitted_at", "updated_at")
+def salvage_task(row: Row, why: str) -> TaskRecord:
+    """A failed record in place of a row that cannot be decoded: what can still be read, and the reason."""
+    task_id, state, spec = row
+    try:
+        known = msgspec.structs.asdict(decode_json(state, _State))
+    except DamagedRowError:
+        known = {"seq": float(task_id), "submitted_at": 0.0, "updated_at": 0.0}
+    known["finished_at"] = known.get("finished_at") or known["updated_at"]
+    known |= {
+        "status": Status.FAILED,
+        "reason": "unreadable",
+        "message": f"the stored task cannot be read: {why}",
+        "held": False,
+        "leased": False,
+        "leaving": False,
     }
-    finished = found["finished_at"] if type(found["finished_at"]) is float else known["updated_at"]
-    known |= {n: found[n] if type(found[n]) is int else 0 for n in ("attempt", "max_attempts")}
-    spec = TaskSpec(name="(unreadable)")
-    return TaskRecord(
-        id=found["id"],
-        spec=spec,
-        status=Status.FAILED,
-        reason="unreadable",
-        message=f"the stored task cannot be read: {why}",
-        finished_at=finished,
-        **known,
-    )
+    return TaskRecord(id=task_id, spec=_salvage_spec(spec), **known)
 
 
-ATTEMPT = AttemptRecord.__struct_fields__
-EVENT = ("seq", "at", "type", "task", "key", "pool", "status", "attempt", "message")
-BATCH = Batch.__struct_fields__
+def _salvage_spec(spec: Any) -> TaskSpec:
+    try:
+        return decode_json(spec, TaskSpec)
+    except DamagedRowError:
+        return TaskSpec(name="(unreadable)")
+
+
+ATTEMPT = ("task", "number", "record")
+EVENT = ("seq", "task", "record")
+BATCH = ("first", "last", "record")
 EDGE = ("task", "target", "awaited", "condition", "awaited_until")
-_event_of = attrgetter("at", "type", "id", "key", "pool", "status", "attempt", "message")
 
 
 def encode_attempt(attempt: AttemptRecord) -> Row:
     """The row of ATTEMPT."""
-    return msgspec.structs.astuple(attempt)
+    return attempt.task, attempt.number, encode_json(attempt)
 
 
 def decode_attempt(row: Row) -> AttemptRecord:
-    """The record of a row of ATTEMPT."""
-    fields = dict(zip(ATTEMPT, map(plain_text, row), strict=True))
-    fields["core"] = fields["core"] == 1
-    return AttemptRecord(**fields)
+    """The record of a row of ATTEMPT; one that cannot be read keeps its number and tells why."""
+    try:
+        return decode_json(row[2], AttemptRecord)
+    except DamagedRowError as error:
+        return AttemptRecord(task=row[0], number=row[1], message=f"the stored attempt cannot be read: {error}")
 
 
 def encode_batch(batch: Batch) -> Row:
     """The row of BATCH."""
-    return msgspec.structs.astuple(batch)
+    return batch.first, batch.last, encode_json(batch)
 
 
 def decode_batch(row: Row) -> Batch:
-    """The batch of a row of BATCH."""
-    return Batch(**dict(zip(BATCH, row, strict=True)))
+    """The batch of a row of BATCH; one that cannot be read keeps its ids."""
+    try:
+        return decode_json(row[2], Batch)
+    except DamagedRowError:
+        return Batch(first=row[0], last=row[1])
 
 
 def encode_event(seq: int, event: Transition) -> Row:
     """The row of EVENT under the given seq."""
-    return (seq, *_event_of(event))
+    return seq, event.id, encode_json(_Event(*_event_of(event)))
 
 
 def decode_event(row: Row) -> Transition:
-    """The transition of a row of EVENT."""
-    seq, at, kind, task, key, pool, status, attempt, message = map(plain_text, row)
-    return Transition(
-        at=at, type=kind, id=task, key=key, pool=pool, status=status, attempt=attempt, message=message, seq=seq
-    )
+    """The transition of a row of EVENT; one that cannot be read keeps its place."""
+    try:
+        event = decode_json(row[2], Transition)
+    except DamagedRowError as error:
+        event = Transition(at=0.0, type="unreadable", message=str(error))
+    event.seq, event.id = row[0], row[1]
+    return event
 
 
 def encode_edge(edge: Edge) -> Row:
@@ -245,11 +221,11 @@ def encode_edge(edge: Edge) -> Row:
 
 def decode_edge(row: Row) -> Edge:
     """The edge of a row of EDGE."""
-    task, target, awaited, condition, until = map(plain_text, row)
+    task, target, awaited, condition, until = row
     return Edge(
         task=task,
         condition=Condition(condition),
         target=target or None,
-        awaited=awaited or None,
+        awaited=plain_text(awaited) or None,
         awaited_until=until,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bisect
 import contextlib
+import gc
 import operator
 import sqlite3
 import time
@@ -118,14 +119,14 @@ class SqliteStore(SqliteReader):
             _write(db, queries.SAVE_ATTEMPT, map(rows.encode_attempt, changes.attempts))
 
     def _whole(self, records: Iterable[TaskRecord]) -> list[rows.Row]:
-        numbers, encode = self._env_numbers, rows.encode_whole
+        numbers, state, birth = self._env_numbers, rows.encode_state, rows.encode_birth
         whole = []
         for record in records:
             env = record.spec.env
             number = numbers.get(env) if env else None
             if number is None and env:
                 number = self._number_env(env)
-            whole.append((*encode(record, number), record.id))
+            whole.append((*state(record), *birth(record, number), record.id))
         return whole
 
     def _number_env(self, env_id: str) -> int:
@@ -162,11 +163,15 @@ class SqliteStore(SqliteReader):
         """Read what recovery needs; a row that cannot be decoded is set aside as failed with the reason."""
         tasks: list[TaskRecord] = []
         bad: list[tuple[rows.Row, str]] = []
-        for row in self._rows(queries.LIVE_TASKS):
+        with _without_collector():
             try:
-                tasks.append(rows.decode_task(row))
-            except rows.DamagedRowError as error:
-                bad.append((row, str(error)))
+                for row in self._db.execute(queries.LIVE_TASKS):
+                    try:
+                        tasks.append(rows.decode_task(row))
+                    except rows.DamagedRowError as error:
+                        bad.append((row, str(error)))
+            except sqlite3.Error as error:
+                raise translate_fault(error, self._path) from error
         if bad:
             self._set_aside(bad)
         batches = self._live_batches([task.id for task in tasks])
@@ -256,6 +261,18 @@ class SqliteStore(SqliteReader):
                 mark(self._db, clean=True)
                 self._db.execute("COMMIT")
         super().close()
+
+
+@contextlib.contextmanager
+def _without_collector() -> Iterator[None]:
+    """Nothing that is loaded is garbage: searching it for garbage as it grows takes longer than the loading."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _write(db: sqlite3.Connection, sql: str, values: Iterable[rows.Row]) -> None:

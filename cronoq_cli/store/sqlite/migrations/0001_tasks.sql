@@ -1,5 +1,6 @@
--- Tasks, their attempts, dependencies and history. Texts with lone surrogates (bytes that are not UTF-8) are kept as
--- blobs; `spec` and `rest` are JSON, kept as blobs so that a damaged one can still be read and set aside.
+-- Tasks, their attempts, dependencies and history. A column is what is searched; the record itself is JSON: `spec`, which
+-- rarely changes, and `state`, which each step writes. Both are blobs, so that damaged ones can still be read and set
+-- aside. Texts with lone surrogates (bytes that are not UTF-8) are blobs in columns, and escapes in JSON.
 
 CREATE TABLE meta (
     name TEXT PRIMARY KEY,
@@ -17,42 +18,26 @@ INSERT INTO leader (only, epoch) VALUES (1, 0);
 CREATE TABLE tasks (
     id INTEGER PRIMARY KEY,
     status TEXT NOT NULL,
+    live INTEGER NOT NULL,
+    leaving INTEGER NOT NULL,
+    seq REAL NOT NULL,
+    finished_at REAL,
+    state BLOB NOT NULL,
     pool TEXT NOT NULL,
     priority INTEGER NOT NULL,
-    seq REAL NOT NULL,
-    key TEXT,
     name TEXT NOT NULL,
+    key TEXT,
     tags TEXT,
     keep_s REAL,
-    env INTEGER,
     fingerprint TEXT,
     batch INTEGER,
-    submitted_at REAL NOT NULL,
-    updated_at REAL NOT NULL,
-    ready_at REAL,
-    due_at REAL,
-    started_at REAL,
-    finished_at REAL,
-    held INTEGER NOT NULL,
-    leased INTEGER NOT NULL,
-    leaving INTEGER NOT NULL,
-    attempt INTEGER NOT NULL,
-    max_attempts INTEGER NOT NULL,
-    slot INTEGER,
-    exit_code INTEGER,
-    signal INTEGER,
-    reason TEXT,
-    message TEXT,
-    log TEXT,
-    rest BLOB,
+    env INTEGER,
     spec BLOB NOT NULL
 );
-CREATE INDEX tasks_live ON tasks (status, pool, priority, seq)
-    WHERE status IN ('blocked', 'scheduled', 'ready', 'running', 'retrying');
-CREATE INDEX tasks_final ON tasks (id, status, pool)
-    WHERE status IN ('succeeded', 'failed', 'dead_lettered', 'cancelled', 'skipped', 'missed', 'shed');
-CREATE INDEX tasks_ended ON tasks (finished_at, id, status)
-    WHERE status IN ('succeeded', 'failed', 'dead_lettered', 'cancelled', 'skipped', 'missed', 'shed');
+-- `live` says in one cheap comparison what status says: an IN list would be built anew for every row written.
+CREATE INDEX tasks_live ON tasks (status, pool, priority, seq) WHERE live = 1;
+CREATE INDEX tasks_final ON tasks (id, status, pool) WHERE live = 0;
+CREATE INDEX tasks_ended ON tasks (finished_at, id, status) WHERE live = 0;
 CREATE INDEX tasks_leaving ON tasks (id) WHERE leaving = 1;
 CREATE INDEX tasks_kept ON tasks (id) WHERE keep_s IS NOT NULL;
 CREATE INDEX tasks_key ON tasks (key) WHERE key IS NOT NULL;
@@ -64,31 +49,14 @@ CREATE TABLE set_aside (
     task INTEGER PRIMARY KEY,
     at REAL NOT NULL,
     reason TEXT NOT NULL,
-    spec BLOB,
-    rest BLOB
+    state BLOB,
+    spec BLOB
 );
 
 CREATE TABLE attempts (
     task INTEGER NOT NULL,
     number INTEGER NOT NULL,
-    started_at REAL,
-    ended_at REAL,
-    run_s REAL,
-    outcome TEXT,
-    reason TEXT,
-    exit_code INTEGER,
-    signal INTEGER,
-    core INTEGER,
-    cause TEXT,
-    message TEXT,
-    pid INTEGER,
-    cpu_user_s REAL,
-    cpu_system_s REAL,
-    max_rss INTEGER,
-    log_size INTEGER,
-    left_behind INTEGER,
-    log TEXT,
-    stderr_log TEXT,
+    record BLOB NOT NULL,
     PRIMARY KEY (task, number)
 ) WITHOUT ROWID;
 
@@ -107,9 +75,7 @@ CREATE INDEX edges_target ON edges (target) WHERE target <> 0;
 CREATE TABLE batches (
     first INTEGER PRIMARY KEY,
     last INTEGER NOT NULL,
-    "limit" INTEGER,
-    max_fails INTEGER,
-    failed INTEGER NOT NULL
+    record BLOB NOT NULL
 );
 
 CREATE TABLE envs (
@@ -125,14 +91,8 @@ CREATE TABLE stdins (
 
 CREATE TABLE events (
     seq INTEGER PRIMARY KEY,
-    at REAL NOT NULL,
-    type TEXT NOT NULL,
     task INTEGER,
-    key TEXT,
-    pool TEXT,
-    status TEXT,
-    attempt INTEGER,
-    message TEXT
+    record BLOB NOT NULL
 );
 CREATE INDEX events_task ON events (task) WHERE task IS NOT NULL;
 
