@@ -13,14 +13,24 @@ from typing import Any
 
 from cronoq_cli.client.connection import Connection, ConnectionLost, ProcessEnd, find_connection
 from cronoq_cli.client.launch import launch_daemon
-from cronoq_cli.client.offline import answer_offline, count_live
+from cronoq_cli.client.offline import answer_offline
 from cronoq_cli.config.loading import load_settings
 from cronoq_cli.config.paths import Paths
 from cronoq_cli.config.settings import DaemonSettings
 from cronoq_cli.errors import CronoqError, NoDaemonError
 from cronoq_cli.wire import codec
 from cronoq_cli.wire.codec import RemoteError
-from cronoq_cli.wire.requests import ANY_VERSION, READS, DaemonStop, Reply, Request, Submit, WaitTasks, Watch
+from cronoq_cli.wire.requests import (
+    ANY_VERSION,
+    READS,
+    DaemonStatus,
+    DaemonStop,
+    Reply,
+    Request,
+    Submit,
+    WaitTasks,
+    Watch,
+)
 from cronoq_cli.wire.version import VERSION
 
 IN_TASK_S = 10.0
@@ -122,7 +132,8 @@ class SocketGateway:
 
     def _answer_offline(self, request: Request) -> Reply:
         reply = answer_offline(self.paths, request, time.time())
-        self.note("no daemon runs; this is what its store says")
+        if not isinstance(request, DaemonStatus):
+            self.note("no daemon runs; this is what its store says")
         return reply
 
     # A daemon where none runs
@@ -160,13 +171,16 @@ class SocketGateway:
         return True
 
     def launch(self, *, standby: bool = False) -> dict[str, Any]:
-        """Start a daemon unless one runs: its status document, with `started`. Says how many tasks it resumes."""
-        resumed = count_live(self.paths) if os.path.lexists(os.fsencode(self.paths.stopped_mark)) else 0
+        """Start a daemon unless one runs: its status document, with `started`.
+
+        After a wanted stop it is said how many tasks go on. Raises NoDaemonError, and what the daemon says itself.
+        """
         launched = launch_daemon(self.paths, self.env, standby=standby)
-        if launched.started and resumed and not standby:
-            tasks = "1 task" if resumed == 1 else f"{resumed} tasks"
-            self.note(f"the daemon had been stopped; it resumes {tasks}")
-        return launched.about | {"started": launched.started}
+        about = dict(launched.about.get("daemon", launched.about))
+        if about.pop("was_stopped", False):
+            count = about.get("resumed", 0)
+            self.note(f"the daemon had been stopped; it resumes {count} task{'' if count == 1 else 's'}")
+        return {"daemon": about, "started": launched.started}
 
     def is_in_task(self) -> bool:
         """Whether a task of this daemon runs this command (and not one that uses a home of its own)."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from cronoq_cli.config.loading import load_settings
 from cronoq_cli.config.paths import Paths
 from cronoq_cli.config.settings import PoolSettings, Settings
-from cronoq_cli.errors import InvalidError, NoDaemonError, NotFoundError, StoreError, UsageError
+from cronoq_cli.errors import ExitStatus, InvalidError, NoDaemonError, NotFoundError, StoreError, UsageError
 from cronoq_cli.model.ids import find_run
 from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
 from cronoq_cli.model.snapshot import Defaults, describe_pool, describe_task, describe_transition
@@ -35,7 +36,7 @@ def answer_offline(paths: Paths, request: Request, now: float) -> Reply:
     Raises NotFoundError, UsageError, InvalidError, StoreError, and NoDaemonError for any other request.
     """
     if isinstance(request, DaemonStatus):
-        return Reply(doc={"daemon": _describe_absent(paths)})
+        return Reply(doc={"daemon": _describe_absent(paths)}, exit=ExitStatus.NO_DAEMON)
     settings = load_settings(paths.config_file)
     with contextlib.closing(_Offline(paths, settings, now)) as offline:
         if isinstance(request, ListTasks):
@@ -86,17 +87,17 @@ class _Offline:
         if self._reader is None:
             if request.select.refs:
                 raise NotFoundError("nothing matched: there is no task yet")
-            return {"tasks": [], "more": 0, "summary": {}}
+            return {"tasks": [], "more": 0}
+        more: dict[str, Any]
         if request.finished:
-            records, more = self._list_finished(self._reader, request), 0
-        elif not request.select.is_empty() and not _is_only_all(request.select):
-            records, more = self._select(self._reader, request.select, list(Status)), 0
-        else:
+            records, more = self._list_finished(self._reader, request)
+        elif request.select.is_empty():
             records, more = self._list_usual(self._reader, request.limit)
-        summary = self._reader.count_by_status()
-        return {"tasks": [self._describe(record) for record in records], "more": more, "summary": summary}
+        else:
+            records, more = self._list_selected(self._reader, request)
+        return {"tasks": [self._describe(record) for record in records], **more}
 
-    def _list_usual(self, reader: StoreReader, limit: int | None) -> tuple[list[TaskRecord], int]:
+    def _list_usual(self, reader: StoreReader, limit: int | None) -> tuple[list[TaskRecord], dict[str, Any]]:
         """What runs, the next waiting in their order, the last ended; and how many waiting are left out."""
         live = sorted(reader.list_where(Filter(statuses=_LIVE)), key=_place)
         running = [record for record in live if record.status is Status.RUNNING]
@@ -104,15 +105,27 @@ class _Offline:
         shown = waiting if limit is None else waiting[:limit]
         most = None if limit is None else LAST_ENDED
         ended = reader.list_where(Filter(statuses=_FINAL, by_end=True, newest_first=True, limit=most))
-        return [*running, *shown, *reversed(ended)], len(waiting) - len(shown)
+        counts = Counter(record.status.value for record in live)
+        return [*running, *shown, *reversed(ended)], {"more": len(waiting) - len(shown), "summary": dict(counts)}
 
-    def _list_finished(self, reader: StoreReader, request: ListTasks) -> list[TaskRecord]:
+    def _list_selected(self, reader: StoreReader, request: ListTasks) -> tuple[list[TaskRecord], dict[str, Any]]:
+        records = self._select(reader, request.select, list(Status))
+        live = sorted((record for record in records if record.status in LIVE), key=_place)
+        records = [*live, *(record for record in records if record.status not in LIVE)]
+        most = len(records) if request.limit is None else request.limit
+        shown = records[:most] if live else records[len(records) - min(most, len(records)) :]
+        return shown, {"more": len(records) - len(shown)}
+
+    def _list_finished(self, reader: StoreReader, request: ListTasks) -> tuple[list[TaskRecord], dict[str, Any]]:
         wanted = self._filter(request.select, [Status(status) for status in _FINAL])
         wanted.statuses = [status for status in wanted.statuses or _FINAL if status in _FINAL]
-        wanted.after_id, wanted.limit = request.after_id, request.limit
+        wanted.after_id = request.after_id
+        wanted.limit = None if request.limit is None else request.limit + 1
         if request.select.refs:
             wanted.ids = [span for ref in request.select.refs for span in self._resolve(reader, ref)]
-        return reader.list_where(wanted)
+        records = reader.list_where(wanted)
+        shown = records if request.limit is None else records[: request.limit]
+        return shown, {"more": len(records) - len(shown)}
 
     def show(self, request: ShowTasks) -> dict[str, Any]:
         reader = self._reader
@@ -132,7 +145,7 @@ class _Offline:
                     **facts,
                 )
             )
-        return {"task": documents[0]} if _names_one(request.select) else {"tasks": documents}
+        return {"task": documents[0]} if len(documents) == 1 else {"tasks": documents}
 
     def list_events(self, request: Events) -> dict[str, Any]:
         reader = self._reader
@@ -155,8 +168,9 @@ class _Offline:
         pools = self._settings.pools
         if request.name is not None and request.name not in pools:
             raise _unknown_pool(request.name, pools)
-        names = sorted(pools) if request.name is None else [request.name]
-        return {"pools": [self._describe_pool(name, pools[name]) for name in names]}
+        if request.name is not None:
+            return {"pool": self._describe_pool(request.name, pools[request.name])}
+        return {"pools": [self._describe_pool(name, pool) for name, pool in pools.items()]}
 
     def _describe_pool(self, name: str, pool: PoolSettings) -> dict[str, Any]:
         counts = {} if self._reader is None else self._reader.count_by_status(name)
@@ -252,18 +266,6 @@ class _Offline:
 def _place(record: TaskRecord) -> tuple[int, int, float]:
     """Order of a listing: what runs, then what waits: by status, class and sequence."""
     return _ORDER.index(record.status), -int(record.spec.priority), record.seq
-
-
-def _is_only_all(selector: Selector) -> bool:
-    return selector == Selector(all=True)
-
-
-def _names_one(selector: Selector) -> bool:
-    """Whether the words can mean only one task: an id, a key or `last`."""
-    if len(selector.refs) != 1:
-        return False
-    run = find_run(selector.refs[0])
-    return run is None or len(run) == 1
 
 
 def _read_env(reader: StoreReader, record: TaskRecord) -> Iterator[tuple[str, str]]:

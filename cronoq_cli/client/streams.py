@@ -147,8 +147,9 @@ def _ask_to_stop(connection: Connection, request: Request, end: ProcessEnd) -> R
 def _go_on_behind(watch: Watch, message: dict[str, Any]) -> Watch:
     """The request that goes on behind `message`, and with the tasks it meant at first."""
     after, select = watch.after_seq, watch.select
-    if isinstance(message.get("seq"), int):
-        after = message["seq"]
+    event = message.get("event")
+    if event is not None:
+        after = event["seq"]
     elif after is None and isinstance(message.get("watching"), int):
         after = message["watching"]
     ids = message.get("tasks")
