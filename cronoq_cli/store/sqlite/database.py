@@ -23,6 +23,7 @@ OLDEST_SQLITE = (3, 31, 0)
 _MAGIC = b"SQLite format 3\0"
 _CHECKED_ALWAYS = 8 << 20
 """Bytes of a file that is checked at each start: some 10 ms."""
+_OPENING_PATIENCE_S = 5.0
 _WAL_KEPT = 64 << 20
 """Bytes to which the -wal shrinks again after a checkpoint."""
 
@@ -181,10 +182,10 @@ def _check_pages(db: sqlite3.Connection, path: str) -> None:
 
 def open_writing(path: str, synchronous: str, busy_timeout_s: float) -> sqlite3.Connection:
     """The writer's connection to a judged store, noted as open on the disk itself (not only in the -wal), so that a
-    lost -wal is noticed at the next start. Raises StoreError."""
+    lost -wal is noticed at the next start. Commits wait `busy_timeout_s` for a lock of others. Raises StoreError."""
     if os.stat(path).st_mode & 0o077:
         os.chmod(path, 0o600)
-    db = connect(path, "rw", busy_timeout_s)
+    db = connect(path, "rw", _OPENING_PATIENCE_S)
     try:
         db.execute("PRAGMA journal_mode = WAL")
         db.execute(f"PRAGMA synchronous = {'NORMAL' if synchronous == 'normal' else 'FULL'}")
@@ -194,6 +195,7 @@ def open_writing(path: str, synchronous: str, busy_timeout_s: float) -> sqlite3.
         mark(db, clean=False)
         db.execute("COMMIT")
         db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        db.execute(f"PRAGMA busy_timeout = {round(busy_timeout_s * 1000)}")
     except sqlite3.Error as error:
         db.close()
         raise translate_fault(error, path) from error

@@ -40,7 +40,7 @@ UPDATE_STATE = _update(rows.STATE)
 UPDATE_WHOLE = _update(_WHOLE)
 SAVE_ATTEMPT = _insert("INSERT OR REPLACE", "attempts", rows.ATTEMPT)
 SAVE_BATCH = _insert("INSERT OR REPLACE", "batches", rows.BATCH)
-SAVE_EVENT = _insert("INSERT OR REPLACE", "events", rows.EVENT)
+SAVE_EVENT = _insert("INSERT", "events", rows.EVENT)
 SAVE_STDIN = "INSERT OR REPLACE INTO stdins (task, content) VALUES (?, ?)"
 SAVE_POOL = "INSERT OR REPLACE INTO pools (name, state) VALUES (?, ?)"
 DROP_POOL = "DELETE FROM pools WHERE name = ?"
