@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-from cronoq_cli.runner.attempt import encode_text
+from cronoq_cli.runner.spawn import Environment, add_variable
 from cronoq_cli.runner.supervisor import Supervisor
 from cronoq_cli.runner.takeover import Takeover
 from cronoq_cli.wire.runner import ENVIRONMENTS_KEPT, Message, Order
@@ -17,21 +17,19 @@ class Environments:
     """The last environments sent, by id; those used least recently drop out first."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[str, dict[bytes, bytes]] = OrderedDict()
+        self._kept: OrderedDict[str, Environment] = OrderedDict()
 
     def add(self, name: str, variables: list[str]) -> None:
         """Keep an environment of `NAME=VALUE` strings."""
-        parsed = {}
+        parsed: Environment = {}
         for variable in variables:
-            key, sign, value = encode_text(variable).partition(b"=")
-            if sign and key:
-                parsed[key] = value
+            add_variable(parsed, variable)
         self._kept[name] = parsed
         self._kept.move_to_end(name)
         if len(self._kept) > ENVIRONMENTS_KEPT:
             self._kept.popitem(last=False)
 
-    def find(self, name: str | None) -> dict[bytes, bytes] | None:
+    def find(self, name: str | None) -> Environment | None:
         """The environment of that id, now the one used last; an absent id means an empty one."""
         if name is None:
             return {}

@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from cronoq_cli.runner.attempt import Attempt, encode_text
+from cronoq_cli.runner.cspawn import CSpawn
 from cronoq_cli.runner.forkexec import fork_exec, parse_limits
 from cronoq_cli.runner.report import Reports
 from cronoq_cli.runner.streams import LACKING, RUNNER_UMASK, Streams, get_umask, refuse
@@ -19,17 +20,35 @@ IGNORED_SIGNALS: Final = tuple(
 )
 """What the runner itself ignores, and every task gets back at its default."""
 
-TOKEN_VARIABLE: Final = b"CRONOQ_TOKEN"
+TOKEN_VARIABLE: Final = "CRONOQ_TOKEN"
 
 # What execvp of the C library takes for a PATH that is not set.
-_DEFAULT_PATH: Final = b"/bin:/usr/bin"
+_DEFAULT_PATH: Final = b"PATH=/bin:/usr/bin"
 _NOT_HERE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESTALE, errno.ENODEV, errno.ETIMEDOUT})
+
+
+Environment = dict[bytes, bytes]
+"""Whole `NAME=VALUE` strings by name, as they go to the process."""
+
+
+def add_variable(environment: Environment, variable: str) -> None:
+    """Set one variable; what cannot be in an environment, without a name, sign or with a NUL, is left out."""
+    raw = encode_text(variable)
+    end = raw.find(b"=")
+    if end > 0 and b"\0" not in raw:
+        environment[raw[:end]] = raw
+
+
+def get_search_path(environment: Environment) -> bytes:
+    """The PATH a command is sought along."""
+    return environment.get(b"PATH", _DEFAULT_PATH)[len(b"PATH=") :]
 
 
 class Spawner:
     """Starts processes one at a time, moving the runner itself into each task's directory and back."""
 
     def __init__(self, reports: Reports) -> None:
+        self._fast = CSpawn()
         self._reports = reports
         self._null = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
         self._directory = b"/"
@@ -56,6 +75,8 @@ class Spawner:
         argv = [encode_text(word) for word in order["argv"]]
         if not argv:
             raise refuse(ErrorKind.COMMAND, "there is no command", exit_code=126)
+        if b"\0" in b"".join(argv):
+            raise refuse(ErrorKind.COMMAND, "cannot be executed: a NUL byte in an argument", exit_code=126)
         environment = self._build_environment(attempt, order)
         self._enter(order["cwd"])
         if attempt.report is not None:
@@ -69,13 +90,13 @@ class Spawner:
             os.umask(RUNNER_UMASK)
             streams.close()
 
-    def _build_environment(self, attempt: Attempt, order: Message) -> dict[bytes, bytes]:
+    def _build_environment(self, attempt: Attempt, order: Message) -> Environment:
         if attempt.environment is None:
             raise refuse(ErrorKind.MACHINE, f"the environment {order.get('env')} was never sent")
         environment = dict(attempt.environment)
         for name, value in (order.get("vars") or {}).items():
-            environment[encode_text(name)] = encode_text(value)
-        environment[TOKEN_VARIABLE] = encode_text(attempt.token)
+            add_variable(environment, f"{name}={value}")
+        add_variable(environment, f"{TOKEN_VARIABLE}={attempt.token}")
         return environment
 
     def _enter(self, path: str) -> None:
@@ -99,7 +120,7 @@ class Spawner:
             message = f"cannot make the report file {text}: {error.strerror}"
             raise refuse(ErrorKind.OUTPUT, message, error) from None
 
-    def _execute(self, argv: list[bytes], environment: dict[bytes, bytes], streams: Streams, order: Message) -> int:
+    def _execute(self, argv: list[bytes], environment: Environment, streams: Streams, order: Message) -> int:
         """Try the candidates as execvp does: go on where there is nothing, remember a refusal."""
         name, refused = argv[0], None
         for path in _list_candidates(name, environment):
@@ -118,7 +139,7 @@ class Spawner:
         self,
         path: bytes,
         argv: list[bytes],
-        environment: dict[bytes, bytes],
+        environment: Environment,
         streams: Streams,
         order: Message,
     ) -> int:
@@ -132,42 +153,31 @@ class Spawner:
         self,
         path: bytes,
         argv: list[bytes],
-        environment: Mapping[bytes, bytes],
+        environment: Environment,
         streams: Streams,
         order: Message,
     ) -> int:
         nice, limits = order.get("nice"), order.get("rlimits")
-        if limits or (nice is not None and nice != self._nice):
+        if limits or (nice is not None and nice != self._nice) or not self._fast.usable:
             return fork_exec(path, argv, environment, streams.actions, nice, parse_limits(limits or {}))
-        try:
-            return os.posix_spawn(
-                path,
-                argv,
-                environment,
-                file_actions=[(os.POSIX_SPAWN_DUP2, source, target) for source, target in streams.actions],
-                setsid=True,
-                setsigmask=(),
-                setsigdef=IGNORED_SIGNALS,
-            )
-        except NotImplementedError:  # a C library that cannot make the session itself
-            return fork_exec(path, argv, environment, streams.actions, None, [])
+        return self._fast.spawn(path, argv, environment.values(), streams.actions)
 
 
-def _list_places(name: bytes, environment: Mapping[bytes, bytes]) -> Iterator[bytes]:
+def _list_places(name: bytes, environment: Environment) -> Iterator[bytes]:
     """Every path that could be meant; an empty part of PATH is the task's own directory."""
     if b"/" in name:
         yield name
     elif name:
-        for directory in environment.get(b"PATH", _DEFAULT_PATH).split(b":"):
+        for directory in get_search_path(environment).split(b":"):
             yield directory + b"/" + name if directory else b"./" + name
 
 
-def _list_candidates(name: bytes, environment: Mapping[bytes, bytes]) -> Iterator[bytes]:
+def _list_candidates(name: bytes, environment: Environment) -> Iterator[bytes]:
     """The places where something executable is, as far as can be told before executing it."""
     return (path for path in _list_places(name, environment) if os.access(path, os.X_OK))
 
 
-def _find_refused(name: bytes, environment: Mapping[bytes, bytes]) -> bytes | None:
+def _find_refused(name: bytes, environment: Environment) -> bytes | None:
     """The first place where there is something, though it cannot be executed."""
     return next((path for path in _list_places(name, environment) if os.path.lexists(path)), None)
 
@@ -181,13 +191,13 @@ def _explain(name: bytes, error: OSError) -> Exception:
     return refuse(ErrorKind.COMMAND, f"cannot execute {text}: {error.strerror}", error, 126)
 
 
-def _explain_absence(name: bytes, refused: bytes | None, environment: Mapping[bytes, bytes]) -> Exception:
+def _explain_absence(name: bytes, refused: bytes | None, environment: Environment) -> Exception:
     text = name.decode("utf-8", "surrogateescape")
     if refused is None and b"/" in name:
         missing = FileNotFoundError(errno.ENOENT, "")
         return refuse(ErrorKind.COMMAND, f"command not found: {text}", missing, 127)
     if refused is None:
-        path = environment.get(b"PATH", _DEFAULT_PATH).decode("utf-8", "surrogateescape")
+        path = get_search_path(environment).decode("utf-8", "surrogateescape")
         missing = FileNotFoundError(errno.ENOENT, "")
         return refuse(ErrorKind.COMMAND, f"command not found: {text} (PATH={path})", missing, 127)
     place = refused.decode("utf-8", "surrogateescape")

@@ -12,6 +12,7 @@ from cronoq_cli.runner.spawn import TOKEN_VARIABLE
 
 # After so many readings without a token a process is believed to have none: it has long executed its program.
 _READINGS: Final = 3
+_TOKEN_SIGN: Final = f"\0{TOKEN_VARIABLE}=".encode()
 _CHUNK: Final = 128 * 1024
 
 
@@ -161,10 +162,10 @@ def _read_token(pid: int) -> bytes | None:
         pass
     finally:
         os.close(descriptor)
-    start = data.find(b"\0" + TOKEN_VARIABLE + b"=")
+    start = data.find(_TOKEN_SIGN)
     if start < 0:
         return None
-    start += len(TOKEN_VARIABLE) + 2
+    start += len(_TOKEN_SIGN)
     end = data.find(b"\0", start)
     return data[start:] if end < 0 else data[start:end]
 

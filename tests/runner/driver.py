@@ -103,7 +103,7 @@ class Runner:
     def build_start(self, token: str, argv: tuple[str, ...], **fields: Any) -> list[Message]:
         """The messages of a start: the environment too when it was not sent yet."""
         orders: list[Message] = []
-        if "e" not in self._sent_environments:
+        if "env" not in fields and "e" not in self._sent_environments:
             self._sent_environments.add("e")
             variables = [f"{name}={value}" for name, value in self.environment.items()]
             orders.append({"order": "env", "id": "e", "vars": variables})
