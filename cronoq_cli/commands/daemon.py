@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from typing import Annotated, Any
 
 import typer
@@ -133,15 +134,15 @@ def logs(
     path = find_paths(context.home, context.env).daemon_log
     pieces: list[bytes] = []
     output = Output(context.out, terminal=context.stdout_tty)
-    tail = Tail(path, pieces.append if json else output, lines=count)
-    if not tail.pump() and not follow:
-        raise NotFoundError(f"there is nothing in {path}", hint="no daemon has run here yet")
+    with closing(Tail(path, pieces.append if json else output, lines=count)) as tail:
+        if not tail.pump() and not follow:
+            raise NotFoundError(f"there is nothing in {path}", hint="no daemon has run here yet")
+        while follow and not output.broken:
+            time.sleep(LOOK_EVERY_S)
+            tail.pump()
+            tail.renew()
     if json:
         print_json(context, {"lines": b"".join(pieces).decode("utf-8", "surrogateescape").splitlines()})
-    while follow and not output.broken:
-        time.sleep(LOOK_EVERY_S)
-        tail.pump()
-        tail.renew()
     return 0
 
 

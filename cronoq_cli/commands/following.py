@@ -95,17 +95,23 @@ class Follower:
         Raises what the stream of events raises.
         """
         threading.Thread(target=self._listen, daemon=True, name="watch").start()
-        while True:
+        try:
+            self._go_on(on_other)
+        finally:
+            for tail in self._tails.values():
+                tail.close()
+        return self.task
+
+    def _go_on(self, on_other: Callable[[str, Any], bool] | None) -> None:
+        while not self._is_over():
             kind, value = self._next()
             if kind == "error":
                 raise value
             if kind == "event" or (kind == "look" and self._is_leaving()):
                 self._refresh()
             elif on_other is not None and kind != "look" and on_other(kind, value):
-                return self.task
+                return
             self.pump()
-            if self._is_over():
-                return self.task
 
     def pump(self) -> None:
         """Pass on the output that has come since the last time, attempt after attempt."""

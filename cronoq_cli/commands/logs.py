@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -162,13 +163,11 @@ def _print(context: Context, parts: list[_Part], lines: int | None) -> int:
 
 
 def _pump(part: _Part, sink: Sink, lines: int | None) -> int:
-    tail = Tail(part.path, sink, lines=lines)
     try:
-        return tail.pump()
+        with closing(Tail(part.path, sink, lines=lines)) as tail:
+            return tail.pump()
     except OSError as error:
         raise CronoqError(f"cannot read {part.path}: {error.strerror}", code="log") from error
-    finally:
-        tail.close()
 
 
 def _note_if_gone(context: Context, part: _Part) -> None:

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import select
 import signal
-import sys
-import termios
 import threading
 import time
-import tty
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import FrameType
@@ -21,6 +16,7 @@ from cronoq_cli.commands.answers import ask
 from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.declare import argument, option, verb
 from cronoq_cli.commands.following import Follower, outputs_of, silent
+from cronoq_cli.commands.keys import Keys
 from cronoq_cli.commands.options import SpecOptions
 from cronoq_cli.commands.render.json import print_json
 from cronoq_cli.commands.render.notes import print_notes
@@ -85,6 +81,7 @@ class _Run:
         sinks: tuple[Sink, Sink] = (silent, silent) if options.json else self.outputs
         self.follower = Follower(context, task_id, sinks=sinks)
         self.interactive = context.stdin_tty and context.stderr_tty
+        self.keys = Keys(lambda key: self.follower.inbox.put(("key", key)))
         self.asked_at: float | None = None
         self.cancelled_by: int | None = None
         self.detached_by: int | None = None
@@ -95,6 +92,7 @@ class _Run:
         try:
             task = self.follower.run(self._on_other)
         finally:
+            self.keys.stop()
             for number, handler in handlers.items():
                 signal.signal(number, handler)
             for output in self.outputs:
@@ -122,8 +120,8 @@ class _Run:
     def _on_other(self, kind: str, value: Any) -> bool:
         """Decide what a signal or a key means; true ends the following."""
         if kind == "key":
-            self.detached_by = 0
-            return True
+            self.detached_by = 0 if value in ("d", "D") else None
+            return self.detached_by is not None
         if value == signal.SIGHUP:
             self.detached_by = value
             return True
@@ -139,7 +137,7 @@ class _Run:
     def _ask_again(self) -> None:
         self.asked_at = time.monotonic()
         self._note(f"again within {AGAIN_WITHIN_S:.0f} s to cancel, d to detach")
-        threading.Thread(target=_watch_for_key, args=(self.follower,), daemon=True, name="key").start()
+        self.keys.watch(AGAIN_WITHIN_S)
 
     def _cancel(self, number: int) -> None:
         """The first time with the task's own grace; once more hurries it."""
@@ -158,23 +156,3 @@ class _Run:
         if not self.options.quiet:
             print_notes(self.context, [text])
             self.context.err.flush()
-
-
-def _watch_for_key(follower: Follower) -> None:
-    """Read single keys from the terminal for as long as the question stands; a `d` is passed on."""
-    if sys.stdin is None:
-        return
-    descriptor = sys.stdin.fileno()
-    try:
-        before = termios.tcgetattr(descriptor)
-    except termios.error:
-        return
-    until = time.monotonic() + AGAIN_WITHIN_S
-    try:
-        tty.setcbreak(descriptor)
-        while (left := until - time.monotonic()) > 0:
-            if select.select([descriptor], [], [], left)[0] and os.read(descriptor, 1) in (b"d", b"D"):
-                follower.inbox.put(("key", "d"))
-                return
-    finally:
-        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)

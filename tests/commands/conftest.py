@@ -125,6 +125,9 @@ class Caller:
         self.umask = 0o027
         self.stdin = b""
         self.terminal = False
+        self.interactive = False
+        self.err = io.StringIO()
+        """What the line that runs now has written to stderr so far."""
 
     def on_daemon_side(self) -> Caller:
         """The same line, answered by the daemon."""
@@ -134,6 +137,7 @@ class Caller:
     def __call__(self, *words: str) -> Line:
         """Run one command line."""
         out, err = io.StringIO(), io.StringIO()
+        self.err = err
         context = Context(
             gateway=self.gateway,
             cwd=self.cwd,
@@ -144,7 +148,9 @@ class Caller:
             now=lambda: NOW,
             streams=self.streams,
             stdin=io.BytesIO(self.stdin),
+            stdin_tty=self.interactive,
             stdout_tty=self.terminal,
+            stderr_tty=self.interactive,
         )
         status = run_line(list(words), context)
         return Line(status, out.getvalue(), err.getvalue())

@@ -1,0 +1,141 @@
+"""The application as a whole: help, mistyped words, errors, and that words go through it quickly."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from cronoq_cli import __version__
+from cronoq_cli.commands.app import VERB_FILES, build_command, find_home
+from cronoq_cli.commands.context import NeedsClient
+
+from .conftest import Caller
+
+ALL_VERBS = sorted(build_command().commands)
+
+
+def test_every_verb_has_help_with_an_example(caller: Caller) -> None:
+    for name in ALL_VERBS:
+        line = caller(name, "--help")
+        assert (line.status, line.err) == (0, "")
+        assert line.out.startswith(f"Usage: cronoq {name}")
+        if name not in ("pool", "daemon", "follow"):
+            assert f"cronoq {'' if name in ('add', 'status', 'list', 'kill', 'log') else name}" in line.out
+            assert "Example" in line.out
+
+
+def test_every_verb_but_the_foreground_daemon_has_json() -> None:
+    command = build_command()
+    verbs = {name: verb for name, verb in command.commands.items() if not hasattr(verb, "commands")}
+    for group in ("pool", "daemon"):
+        verbs |= {f"{group} {name}": verb for name, verb in command.commands[group].commands.items()}
+    without = {name for name, verb in verbs.items() if "json" not in {param.name for param in verb.params}}
+    assert without == {"daemon run", "follow"}
+
+
+def test_familiar_names_are_aliases_that_help_does_not_list(caller: Caller) -> None:
+    listed = caller("--help").out
+    assert {"add", "status", "follow", "kill"} <= set(ALL_VERBS)
+    for name in ("add ", "status ", "follow ", "kill "):
+        assert f"\n  {name}" not in listed
+    for name in VERB_FILES:
+        assert f"\n  {name.replace('_', '-')} " in listed
+
+
+def test_everyday_help_is_shorter_than_all_of_it(caller: Caller) -> None:
+    everyday, everything = caller("submit", "--help").out, caller("submit", "--help-all").out
+    assert "--timeout" in everyday
+    assert "--heartbeat" not in everyday
+    assert "--heartbeat" in everything
+
+
+@pytest.mark.parametrize("words", [["--help"], [], ["submit", "--help"], ["pool", "--help"]])
+def test_help_on_a_terminal_is_drawn_by_the_client(caller: Caller, words: list[str]) -> None:
+    caller.terminal = True
+    assert "Usage: " in caller(*words).out
+    with pytest.raises(NeedsClient):
+        caller.on_daemon_side()(*words)
+
+
+@pytest.mark.parametrize("words", [["--help"], ["submit", "-h"], ["ls", "--help-all"]])
+def test_help_in_a_pipe_is_plain_text_on_both_sides(caller: Caller, words: list[str]) -> None:
+    from_client = caller(*words).out
+    assert caller.on_daemon_side()(*words).out == from_client
+    assert "\x1b" not in from_client
+
+
+def test_version(caller: Caller) -> None:
+    assert caller("--version").out == f"cronoq {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["sumbit", "x"], "there is no command 'sumbit' (did you mean submit?)"),
+        (["--versoin"], "there is no option --versoin (did you mean --version?)"),
+        (["--color", "blue", "ls"], "--color: 'blue' is not known here"),
+        (["--home", "", "ls"], "--home: the path is empty"),
+        (["--home"], "requires an argument"),
+        (["ls", "--limti", "3"], "ls: there is no option --limti (did you mean --limit?)"),
+        (["ls", "--json=1"], "does not take a value"),
+        (["daemon", "run", "now"], "daemon run: unexpected 'now'"),
+    ],
+)
+def test_mistyped_words_are_one_line_with_the_nearest_one(caller: Caller, words: list[str], message: str) -> None:
+    line = caller(*words)
+    assert (line.status, line.out, line.err.count("\n")) == (2, "", 1)
+    assert message in line.err
+
+
+def test_control_characters_in_an_error_are_not_sent_to_the_terminal(caller: Caller) -> None:
+    line = caller("submit", "-k", "a\x1b[31m\nb", "make", "x")
+    assert line.status == 2
+    assert "\x1b" not in line.err
+    assert line.err.count("\n") == 1
+
+
+def test_an_error_with_json_is_a_document(caller: Caller) -> None:
+    line = caller("ls", "--status", "redy", "--json")
+    error = json.loads(line.out)["error"]
+    assert (line.status, error["code"], error["exit"], error["hint"]) == (2, "usage", 2, "did you mean ready?")
+
+
+def test_json_that_belongs_to_a_command_asks_for_no_document(caller: Caller) -> None:
+    assert caller("submit", "--timeout", "x", "--", "make", "--json").out == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "home"),
+    [
+        (["--home", "d", "ls"], "/c/d"),
+        (["--home=/d", "ls"], "/d"),
+        (["--color", "never", "--home", "d", "ls"], "/c/d"),
+        (["ls", "--home", "d"], None),
+        (["submit", "--", "x", "--home", "d"], None),
+        ([], None),
+    ],
+)
+def test_home_is_found_before_the_verb_only(words: list[str], home: str | None) -> None:
+    assert find_home(words, "/c") == home
+
+
+def test_one_line_leaves_nothing_behind_for_the_next(caller: Caller) -> None:
+    caller("submit", "-p", "big", "-t", "a=b", "-E", "X=1", "--after", "3", "--", "make", "x")
+    caller("submit", "--", "make", "x")
+    spec = caller.spec
+    assert (spec.pool, spec.tags, spec.env_changes, spec.after) == ("default", {}, {}, [])
+
+
+def test_a_submit_is_parsed_and_built_in_a_fraction_of_a_millisecond(caller: Caller) -> None:
+    words = ("submit", "-p", "big", "--timeout", "1h", "--", "make", "test")
+    caller(*words)
+    best = min(_time_of(caller, words) for _ in range(300))
+    assert best < 0.001
+
+
+def _time_of(caller: Caller, words: tuple[str, ...]) -> float:
+    begin = time.perf_counter()
+    caller(*words)
+    return time.perf_counter() - begin
