@@ -36,6 +36,7 @@ GET_META = "SELECT value FROM meta WHERE name = ?"
 SET_META = "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)"
 
 INSERT_TASK = _insert("INSERT", "tasks", (*_WHOLE, "id"))
+INSERT_PLAIN = _insert("INSERT", "tasks", (*rows.PLAIN, "id"))
 UPDATE_STATE = _update(rows.STATE)
 UPDATE_WHOLE = _update(_WHOLE)
 SAVE_ATTEMPT = _insert("INSERT OR REPLACE", "attempts", rows.ATTEMPT)

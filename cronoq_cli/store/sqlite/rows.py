@@ -19,10 +19,14 @@ from cronoq_cli.model.task import AttemptRecord, Batch, Condition, Edge, TaskRec
 Row = tuple[Any, ...]
 _T = TypeVar("_T")
 
-STATE = ("status", "live", "leaving", "seq", "finished_at", "batch", "fingerprint", "state")
+_STATE_ALWAYS = ("status", "live", "leaving", "seq", "batch", "state")
+_BIRTH_ALWAYS = ("pool", "priority", "name", "env", "spec")
+STATE = (*_STATE_ALWAYS, "finished_at", "fingerprint")
 """Columns that every update writes."""
-BIRTH = ("pool", "priority", "name", "key", "tags", "keep_s", "env", "spec")
+BIRTH = (*_BIRTH_ALWAYS, "key", "tags", "keep_s")
 """Columns written with a new task, and again only with a changed spec."""
+PLAIN = (*_STATE_ALWAYS, *_BIRTH_ALWAYS)
+"""The columns of STATE and BIRTH that are never left out: all that most new tasks have."""
 READ = ("id", "state", "spec")
 """Columns in the order `decode_task` takes them: what is searched by stands in the JSON once more."""
 
@@ -40,6 +44,7 @@ def _lean(kind: type[msgspec.Struct], *apart: str) -> Any:
     return msgspec.defstruct(f"Lean{kind.__name__}", fields, omit_defaults=True, kw_only=False)
 
 
+_NOTHING = (None, None, None)
 _State = _lean(TaskRecord, "id", "spec")
 _Event = _lean(Transition, "id", "seq")
 _state_of = attrgetter(*_State.__struct_fields__)
@@ -111,14 +116,21 @@ def encode_state(record: TaskRecord) -> Row:
     status, finished_at = record.status, record.finished_at
     live, leaving = 1 if status in LIVE else 0, 1 if record.leaving else 0
     state = encode_json(_State(*_state_of(record)))
-    return status._value_, live, leaving, record.seq, finished_at, record.batch, record.fingerprint, state
+    return status._value_, live, leaving, record.seq, record.batch, state, finished_at, record.fingerprint
 
 
 def encode_birth(record: TaskRecord, env: int | None) -> Row:
     """The columns of BIRTH; `env` is the number of the environment."""
     spec = record.spec
     tags = json.dumps(spec.tags) if spec.tags else None
-    return spec.pool, int(spec.priority), spec.name, spec.key, tags, spec.keep_s, env, encode_json(spec)
+    return spec.pool, int(spec.priority), spec.name, env, encode_json(spec), spec.key, tags, spec.keep_s
+
+
+def find_plain(state: Row, birth: Row) -> Row | None:
+    """The columns of PLAIN where the others are all empty, else None: what is not bound costs nothing."""
+    if state[6:] == _NOTHING[:2] and birth[5:] == _NOTHING:
+        return (*state[:6], *birth[:5])
+    return None
 
 
 def decode_tags(stored: str | bytes | None) -> dict[str, str]:

@@ -25,6 +25,8 @@ from cronoq_cli.store.sqlite.faults import translate_fault
 from cronoq_cli.store.sqlite.reader import SqliteReader
 
 _ENVS_KNOWN = 4096
+_MANY = 1000
+"""New tasks of one commit from which Python's collector is kept from looking through their rows."""
 
 
 class SqliteStore(SqliteReader):
@@ -110,24 +112,36 @@ class SqliteStore(SqliteReader):
         for env_id, content in changes.envs.items():
             _write(db, queries.SAVE_ENV, [(env_id, content)])
         if changes.new:
-            _write(db, queries.INSERT_TASK, self._whole(changes.new))
+            self._insert(changes.new)
         if changes.updated:
             _write(db, queries.UPDATE_STATE, [(*rows.encode_state(r), r.id) for r in changes.updated])
         if changes.respecced:
-            _write(db, queries.UPDATE_WHOLE, self._whole(changes.respecced))
+            whole = [(*state, *birth, r.id) for r, state, birth in self._encode(changes.respecced)]
+            _write(db, queries.UPDATE_WHOLE, whole)
         if changes.attempts:
             _write(db, queries.SAVE_ATTEMPT, map(rows.encode_attempt, changes.attempts))
 
-    def _whole(self, records: Iterable[TaskRecord]) -> list[rows.Row]:
-        numbers, state, birth = self._env_numbers, rows.encode_state, rows.encode_birth
-        whole = []
+    def _insert(self, records: list[TaskRecord]) -> None:
+        plain, others = [], []
+        with _without_collector() if len(records) >= _MANY else contextlib.nullcontext():
+            for record, state, birth in self._encode(records):
+                row = rows.find_plain(state, birth)
+                if row is None:
+                    others.append((*state, *birth, record.id))
+                else:
+                    plain.append((*row, record.id))
+            _write(self._db, queries.INSERT_PLAIN, plain)
+            _write(self._db, queries.INSERT_TASK, others)
+
+    def _encode(self, records: Iterable[TaskRecord]) -> Iterator[tuple[TaskRecord, rows.Row, rows.Row]]:
+        """Each record with its columns of STATE and BIRTH."""
+        numbers = self._env_numbers
         for record in records:
             env = record.spec.env
             number = numbers.get(env) if env else None
             if number is None and env:
                 number = self._number_env(env)
-            whole.append((*state(record), *birth(record, number), record.id))
-        return whole
+            yield record, rows.encode_state(record), rows.encode_birth(record, number)
 
     def _number_env(self, env_id: str) -> int:
         """The number under which tasks name an environment; one whose content is not stored yet gets it too."""
@@ -265,7 +279,7 @@ class SqliteStore(SqliteReader):
 
 @contextlib.contextmanager
 def _without_collector() -> Iterator[None]:
-    """Nothing that is loaded is garbage: searching it for garbage as it grows takes longer than the loading."""
+    """Rows and records in the thousands are no garbage: looking for some as they grow takes longer than they do."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -278,6 +292,8 @@ def _without_collector() -> Iterator[None]:
 def _write(db: sqlite3.Connection, sql: str, values: Iterable[rows.Row]) -> None:
     """Run the statement for every row. Lone surrogates are rare: only behind the first one are rows looked through."""
     values = list(values)
+    if not values:
+        return
     left = iter(values)
     try:
         db.executemany(sql, left)
