@@ -16,7 +16,7 @@ import typer
 from cronoq_cli import __version__
 from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.declare import Verbs, option, see_help, title
-from cronoq_cli.commands.outcome import exit_of_error
+from cronoq_cli.commands.outcome import BROKEN_PIPE, exit_of_error
 from cronoq_cli.commands.render.json import print_json
 from cronoq_cli.commands.render.notes import print_error
 from cronoq_cli.errors import CronoqError, ExitStatus, UsageError
@@ -124,6 +124,8 @@ def run_line(argv: Sequence[str], context: Context) -> int:
         return _refuse(context, error, argv)
     except (KeyboardInterrupt, typer.Abort):
         return ExitStatus.INTERRUPTED
+    except BrokenPipeError:
+        return BROKEN_PIPE
 
 
 def _refuse(context: Context, error: CronoqError, argv: Sequence[str]) -> int:

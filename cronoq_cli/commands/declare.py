@@ -49,7 +49,10 @@ class _Words:
         self._parser = command.make_parser(ctx)
         # Single-letter options are found at once too, without a search for the nearest long name first.
         self._parser._long_opt.update(self._parser._short_opt)
-        self._values = tuple((param.name, param.default, bool(param.required)) for param in command.params)
+        self._values = tuple(
+            (param.name, param.default, (param.metavar or param.name) if param.required else None)
+            for param in command.params
+        )
 
     def read(self, ctx: Any, args: list[str]) -> list[str]:
         """Fill `ctx.params`; the words left over. Shows the help when that was asked for."""
@@ -60,8 +63,8 @@ class _Words:
         for name, default, required in self._values:
             value = given.get(name)
             if value is None:
-                if required:
-                    raise UsageError(f"{title(ctx)}{name.upper()} is missing", hint=see_help(ctx))
+                if required is not None:
+                    raise UsageError(f"{title(ctx)}{required} is missing", hint=see_help(ctx))
                 value = default
             ctx.params[name] = list(value) if isinstance(value, tuple) else value
         return list(rest)

@@ -65,12 +65,9 @@ def _follow(context: Context, selector: Selector | None, after: int | None, coun
         for event in reply.doc["events"]:
             _show(context, event)
             after = event["seq"]
-    try:
-        for message in streams.watch(Watch(after_seq=after, select=selector)):
-            if "event" in message:
-                _show(context, message["event"])
-    except BrokenPipeError:
-        return 0
+    for message in streams.watch(Watch(after_seq=after, select=selector)):
+        if "event" in message:
+            _show(context, message["event"])
     return 0
 
 

@@ -13,6 +13,7 @@ from cronoq_cli.commands.answers import Json, ask, tasks_of
 from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.declare import option, verb
 from cronoq_cli.commands.following import Follower, outputs_of, silent
+from cronoq_cli.commands.outcome import BROKEN_PIPE
 from cronoq_cli.commands.render.json import print_json
 from cronoq_cli.commands.render.notes import print_notes
 from cronoq_cli.commands.selectors import Selection, get_selector
@@ -24,7 +25,6 @@ from cronoq_cli.model.moment import parse_moment
 from cronoq_cli.wire.requests import ShowTasks
 
 EXAMPLES = ("cronoq logs 7", "cronoq logs -f last", "cronoq logs -n 20 --attempt 2 7", "cronoq logs --since 10m --all")
-BROKEN_PIPE = 141
 
 
 @dataclass(slots=True)

@@ -15,6 +15,9 @@ from cronoq_cli.model.words import format_signal
 TIME_LIMITS = ("time limit", "kill-at")
 """The causes of an attempt that was stopped because its time was over: for its length, or at an absolute time."""
 
+BROKEN_PIPE = 141
+"""As the shell shows a program that SIGPIPE ended: nobody reads the output any more."""
+
 _FINAL = frozenset(map(str, FINAL))
 _ENDED_BY_ITSELF = ("failed", "dead_lettered")
 

@@ -26,15 +26,15 @@ def load_caller_zone(env: Mapping[str, str]) -> tzinfo:
 
 def _machine_zone() -> tzinfo:
     try:
-        changed = os.stat(MACHINE_ZONE).st_mtime_ns
+        found = os.stat(MACHINE_ZONE)
     except OSError:
         return UTC
-    return _zone_of_file(MACHINE_ZONE, changed)
+    return _zone_of_file(MACHINE_ZONE, (found.st_dev, found.st_ino, found.st_mtime_ns))
 
 
 @lru_cache(maxsize=8)
-def _zone_of_file(path: str, changed_ns: int) -> tzinfo:
-    """The zone in a compiled file; `changed_ns` makes a changed file a new entry of the cache."""
+def _zone_of_file(path: str, identity: tuple[int, ...]) -> tzinfo:
+    """The zone in a compiled file; `identity` makes another or changed file a new entry of the cache."""
     try:
         with open(path, "rb") as file:
             return ZoneInfo.from_file(file, key=_name_of(path))
@@ -52,7 +52,7 @@ def _named_zone(name: str) -> tzinfo:
     if not name:
         return UTC
     if name.startswith("/"):
-        return _zone_of_file(name, 0)
+        return _zone_of_file(name, ())
     try:
         return ZoneInfo(name)
     except (OSError, ValueError, LookupError):

@@ -163,7 +163,7 @@ def test_edit_changes_only_what_was_named(caller: Caller, words: list[str], fiel
         (["wait", "7", "--timeout", "x"], "--timeout: 'x' is not a duration"),
         (["events", "-n", "x"], "-n: 'x' is not a number"),
         (["pool", "pause"], "name pools or use --all"),
-        (["pool", "show"], "NAME is missing"),
+        (["pool", "show"], "pool show: POOL is missing"),
         (["daemon", "stop", "--keep-tasks", "--timeout", "3s"], "--keep-tasks with --timeout"),
         (["daemon", "strat"], "daemon: there is no command 'strat' (did you mean start?)"),
         (["daemon", "logs", "-n", "x"], "--lines: 'x' is not a number"),
