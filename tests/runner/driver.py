@@ -31,9 +31,11 @@ def eventually(condition: Callable[[], Any], within_s: float = PATIENCE_S) -> An
         time.sleep(0.005)
 
 
-def list_with_variable(name: str, value: str) -> list[int]:
-    """Pids of living processes whose environment holds NAME=VALUE."""
-    wanted = f"\0{name}={value}\0".encode()
+def list_of_attempt(token: str) -> list[int]:
+    """Pids of living processes whose environment says that they belong to an attempt, or to several when only
+    the beginning of a token is given.
+    """
+    wanted = f"\0CRONOQ_TOKEN={token}".encode()
     found = []
     for entry in os.listdir("/proc"):
         if entry.isdigit() and int(entry) != os.getpid():
@@ -60,7 +62,8 @@ class Runner:
         self.socket = home / f"runner-{name}.sock"
         self.seen: list[Message] = []
         self.environment = {"PATH": os.environ["PATH"], "HOME": str(home)}
-        self._tokens = map("store:{}:1".format, itertools.count(1))
+        self.store = f"{home.name}-{os.getpid()}-{name}"
+        self._numbers = itertools.count(1)
         self._sent_environments: set[str] = set()
         reader, writer = os.pipe()
         words = ["--id", name, "--journal", str(self.journal), "--socket", str(self.socket)]
@@ -68,18 +71,20 @@ class Runner:
         self.process = subprocess.Popen(
             [sys.executable, *options.pop("flags", ()), "-m", "cronoq_cli.runner", *words],
             cwd=PACKAGE_ROOT,
-            pass_fds=(writer,),
+            pass_fds=(writer, *options.pop("kept_descriptors", ())),
             **options,
         )
         os.close(writer)
         with open(reader, "rb") as stream:
             self.ready = stream.read()
         self.connection: Any = None
+        self._connections: list[Any] = []
         self._decoder = Decoder()
 
     def connect(self, epoch: int = 1, **lanes: int) -> Message:
         """Open a connection; the hello."""
         self.connection = connect_unix(str(self.socket), timeout_s=PATIENCE_S)
+        self._connections.append(self.connection)
         self._decoder = Decoder()
         self.seen.clear()
         self._sent_environments.clear()
@@ -92,9 +97,17 @@ class Runner:
 
     def start(self, *argv: str, token: str | None = None, **fields: Any) -> str:
         """Order a start with plain defaults; its token."""
-        token = token or next(self._tokens)
+        token = token or self.get_token(next(self._numbers))
         self.send(*self.build_start(token, argv, **fields))
         return token
+
+    def get_token(self, number: int) -> str:
+        """The token of the start with that number, counted from 1."""
+        return f"{self.store}:{number}:1"
+
+    def get_report(self, number: int) -> str:
+        """The report file of the start with that number."""
+        return str(self.home / "reports" / self.get_token(number))
 
     def shell(self, line: str, **fields: Any) -> str:
         """Order a start of a shell line; its token."""
@@ -185,6 +198,8 @@ class Runner:
     def kill(self) -> None:
         """SIGKILL the runner."""
         self.disconnect()
+        for connection in self._connections:
+            connection.close()
         self.process.kill()
         self.process.wait()
 
@@ -206,12 +221,8 @@ def running(home: Path, name: str = "r1", **options: Any) -> Iterator[Runner]:
     try:
         yield runner
     finally:
-        pids = []
-        if runner.process.poll() is None:
-            pids = runner.list_children()
+        children = runner.list_children() if runner.process.poll() is None else []
         runner.kill()
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(pid, signal.SIGKILL)
+        for pid in [*children, *list_of_attempt(f"{runner.store}:")]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)

@@ -61,7 +61,7 @@ def test_what_a_task_reports_comes_with_its_end(runner: Runner) -> None:
     assert report.exists()
     token = runner.shell(
         f'ls -l {runner.home}/reports/* | cut -c1-10; CRONOQ_REPORT="$R"; {line}',
-        vars={"R": str(runner.home / "reports" / "store:2:1")},
+        vars={"R": runner.get_report(2)},
     )
     ended = runner.wait_ended(token)
     assert ended["report"] == [["progress", "0.4"], ["output.X", "a=b"], ["message", "\udcff"]]
@@ -72,7 +72,7 @@ def test_what_a_task_reports_comes_with_its_end(runner: Runner) -> None:
 
 def test_a_report_is_read_only_up_to_its_limit(runner: Runner) -> None:
     line = 'yes "a=bcdefgh" | head -c 100000 > "$R"'
-    ended = runner.run_shell(line, vars={"R": str(runner.home / "reports" / "store:1:1")})
+    ended = runner.run_shell(line, vars={"R": runner.get_report(1)})
     assert set(map(tuple, ended["report"])) == {("a", "bcdefgh")}
     assert len(ended["report"]) == 64 * 1024 // 10
 
