@@ -17,7 +17,7 @@ from cronoq_cli.client.offline import answer_offline
 from cronoq_cli.config.loading import load_settings
 from cronoq_cli.config.paths import Paths
 from cronoq_cli.config.settings import DaemonSettings
-from cronoq_cli.errors import CronoqError, NoDaemonError
+from cronoq_cli.errors import CronoqError, NoDaemonError, ProtocolError
 from cronoq_cli.wire import codec
 from cronoq_cli.wire.codec import RemoteError
 from cronoq_cli.wire.requests import (
@@ -106,6 +106,9 @@ class SocketGateway:
             if not self.recover(connection, error):
                 raise
             self.forget_connection()
+        except ProtocolError:
+            self.forget_connection()
+            raise
         return None
 
     def check_unanswered(self, request: Request) -> None:
@@ -118,6 +121,10 @@ class SocketGateway:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+    def close(self) -> None:
+        """Part from the daemon."""
+        self.forget_connection()
 
     def recover(self, connection: Connection, error: RemoteError) -> bool:
         """Whether the request can be asked again on a new connection, after what the daemon said of itself."""

@@ -9,7 +9,7 @@ import io
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import IO
 
 from cronoq_cli.client.gateway import SocketGateway
@@ -31,13 +31,14 @@ def main(argv: Sequence[str] | None = None, *, unanswered: bool = False) -> int:
     """
     words = sys.argv[1:] if argv is None else list(argv)
     out, err = _prepare_stream(sys.stdout, 1), _prepare_stream(sys.stderr, 2)
-    context = build_context(words, out, err, unanswered=unanswered)
-    status = _run_safely(context, lambda: run_line(words, context))
-    return _flush(context, status)
+    with build_context(words, out, err, unanswered=unanswered) as context:
+        status = _run_safely(context, lambda: run_line(words, context))
+        return _flush(context, status)
 
 
-def build_context(words: Sequence[str], out: IO[str], err: IO[str], *, unanswered: bool = False) -> Context:
-    """The context of a command line on the client's side."""
+@contextlib.contextmanager
+def build_context(words: Sequence[str], out: IO[str], err: IO[str], *, unanswered: bool = False) -> Iterator[Context]:
+    """The context of a command line on the client's side; its connection is closed at the end."""
     cwd = find_cwd()
     home = find_home(words, cwd)
     gateway = SocketGateway(
@@ -61,7 +62,8 @@ def build_context(words: Sequence[str], out: IO[str], err: IO[str], *, unanswere
         home=home,
         streams=ClientStreams(gateway),
     )
-    return context
+    with contextlib.closing(gateway):
+        yield context
 
 
 def find_cwd() -> str:
