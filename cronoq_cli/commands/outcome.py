@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cronoq_cli.errors import CronoqError, ExitStatus, TryLaterError, UsageError, WaitTimeoutError
+from cronoq_cli.errors import CronoqError, ExitStatus
 from cronoq_cli.model.lifecycle import FINAL
 from cronoq_cli.model.words import format_signal
 
@@ -19,6 +19,7 @@ BROKEN_PIPE = 141
 """As the shell shows a program that SIGPIPE ended: nobody reads the output any more."""
 
 _FINAL = frozenset(map(str, FINAL))
+_KEPT = frozenset({ExitStatus.USAGE, ExitStatus.TRY_LATER, ExitStatus.TIMED_OUT})
 _ENDED_BY_ITSELF = ("failed", "dead_lettered")
 
 
@@ -63,7 +64,7 @@ def decide_exit_of_all(tasks: Sequence[Mapping[str, Any]]) -> int:
 
 def exit_of_error(error: CronoqError, *, one_task: bool) -> int:
     """The status of an error of ours. Where the status is a task's, all but three of them are 125."""
-    if one_task and not isinstance(error, UsageError | TryLaterError | WaitTimeoutError):
+    if one_task and error.exit not in _KEPT:
         return ExitStatus.INTERNAL
     return error.exit
 
@@ -72,6 +73,7 @@ def describe_end(task: Mapping[str, Any]) -> str:
     """How a task that did not succeed ended, for a note: `task 7 failed: exit 3`."""
     why = [str(task[name]) for name in ("reason", "message") if task.get(name)]
     if task["signal"] is not None:
+        why = [text for text in why if text != f"signal {task['signal']}"]
         why.insert(0, format_signal(task["signal"]))
     elif task["exit_code"]:
         why.insert(0, f"exit {task['exit_code']}")

@@ -22,7 +22,7 @@ from cronoq_cli.commands.render.json import print_json
 from cronoq_cli.commands.render.notes import print_notes
 from cronoq_cli.commands.submission import CommandOptions, ManyOptions, build_submission
 from cronoq_cli.commands.submit import finish, submitted_ids
-from cronoq_cli.errors import ConflictError, NotFoundError
+from cronoq_cli.errors import CronoqError, ExitStatus
 from cronoq_cli.logs.tail import Sink
 from cronoq_cli.wire.requests import Cancel, Selector
 
@@ -71,6 +71,12 @@ def run(
     return _Run(context, submitted_ids(reply)[0], options).to_the_end()
 
 
+def _speaks_for_itself(task: Mapping[str, Any]) -> bool:
+    """Whether the exit status alone tells how the task ended, as after any command: then no line of ours is added."""
+    code = task["exit_code"]
+    return task["status"] in ("failed", "dead_lettered") and bool(code) and task["message"] in (None, f"exit {code}")
+
+
 class _Run:
     """One task that somebody waits for, and what that person's signals ask of it."""
 
@@ -105,7 +111,8 @@ class _Run:
             return 0 if self.detached_by == 0 else 128 + self.detached_by
         if self.options.json:
             print_json(self.context, {"task": task})
-        status = finish(self.context, [task], result=self.options.result, quiet=self.options.quiet or self.options.json)
+        quiet = self.options.quiet or self.options.json or _speaks_for_itself(task)
+        status = finish(self.context, [task], result=self.options.result, quiet=quiet)
         return status if self.cancelled_by is None else 128 + self.cancelled_by
 
     def _take_signals(self) -> dict[int, Any]:
@@ -147,8 +154,9 @@ class _Run:
         select_task = Selector(refs=[str(self.follower.task_id)])
         try:
             self.context.gateway.ask(Cancel(select=select_task, grace_s=0.0 if hurry else None))
-        except (ConflictError, NotFoundError):
-            return  # It has ended meanwhile.
+        except CronoqError as error:
+            if error.exit not in (ExitStatus.CONFLICT, ExitStatus.NOT_FOUND):
+                raise  # Else it has ended meanwhile.
         finally:
             self.follower.inbox.put(("event", None))
 

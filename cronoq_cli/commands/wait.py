@@ -7,14 +7,17 @@ from typing import Annotated
 import typer
 
 from cronoq_cli.commands.answers import Json, ask, tasks_of
-from cronoq_cli.commands.context import Context
+from cronoq_cli.commands.context import Context, NeedsClient
 from cronoq_cli.commands.declare import option, verb
+from cronoq_cli.commands.outcome import is_final
 from cronoq_cli.commands.render.json import print_json
 from cronoq_cli.commands.selectors import Selection, get_selector, is_one_task
 from cronoq_cli.commands.spec_options import find_named
 from cronoq_cli.commands.submit import finish
+from cronoq_cli.errors import CronoqError, ExitStatus
 from cronoq_cli.model.duration import parse_duration
-from cronoq_cli.wire.requests import Reply, WaitTasks
+from cronoq_cli.model.ids import find_run, format_ids
+from cronoq_cli.wire.requests import ListTasks, Reply, Selector, ShowTasks, WaitTasks
 
 EXAMPLES = ("cronoq wait 7 && echo done", "cronoq wait --any 3-8", "cronoq wait --timeout 10m last")
 
@@ -45,7 +48,12 @@ def wait(
     context.json = json
     selector = get_selector(select)
     context.one_task = is_one_task(selector)
-    reply = _wait(context, WaitTasks(select=selector, any=any_), find_named("--timeout", timeout, parse_duration))
+    try:
+        reply = _wait(context, WaitTasks(select=selector, any=any_), find_named("--timeout", timeout, parse_duration))
+    except CronoqError as error:
+        if error.exit != ExitStatus.NOT_FOUND or selector.refs:
+            raise
+        reply = _all_over(context, selector)
     tasks = tasks_of(reply.doc)
     if json:
         print_json(context, reply.doc)
@@ -53,7 +61,26 @@ def wait(
 
 
 def _wait(context: Context, request: WaitTasks, timeout_s: float | None) -> Reply:
-    """The daemon answers at once when all is over, and else runs the line again; only the client has a limit."""
-    if context.in_daemon and timeout_s is None:
-        return ask(context, request)
-    return context.need_streams().wait(request, timeout_s)
+    """The tasks that were meant when it was asked, when they have ended.
+
+    In the daemon a line that waits is run again from its words when a task ends: that is right for ids alone, which
+    mean the same tasks then. What else would have to wait there is the client's.
+    """
+    select = request.select
+    if context.in_daemon and (timeout_s is not None or not select.refs):
+        raise NeedsClient
+    ids_alone = select == Selector(refs=select.refs) and all(map(find_run, select.refs))
+    if ids_alone or not select.refs:
+        return ask(context, request) if context.in_daemon else context.need_streams().wait(request, timeout_s)
+    found = tasks_of(ask(context, ShowTasks(select=select)).doc)
+    over = [task for task in found if is_final(task)]
+    if len(over) == len(found) or (request.any and over):
+        return Reply(doc={"tasks": over})
+    pinned = Selector(refs=format_ids(task["id"] for task in found).split(","))
+    return context.need_streams().wait(WaitTasks(select=pinned, any=request.any), timeout_s)
+
+
+def _all_over(context: Context, selector: Selector) -> Reply:
+    """The answer when none of the selected tasks is live: all have ended. Raises NotFoundError where none ever was."""
+    ask(context, ListTasks(select=selector, limit=1))
+    return Reply(doc={"tasks": []})

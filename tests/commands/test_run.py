@@ -77,7 +77,7 @@ RUNNING = task_document(7, "running", attempt=1, attempts=[ended(None)])
     [
         (task_document(7, "succeeded", exit_code=0), 0),
         (task_document(7, "succeeded", exit_code=3), 0),
-        (task_document(7, "failed", exit_code=7), 7),
+        (task_document(7, "failed", exit_code=7, message="exit 7"), 7),
         (task_document(7, "failed", exit_code=127, message="command not found"), 127),
         (task_document(7, "failed", signal=9), 137),
         (task_document(7, "failed", attempt=1, signal=15, attempts=[ended(cause="time limit")]), 124),
@@ -88,6 +88,11 @@ RUNNING = task_document(7, "running", attempt=1, attempts=[ended(None)])
 )
 def test_the_exit_status_is_the_tasks(play: Callable[..., Any], task: dict[str, Any], status: int) -> None:
     assert play([RUNNING, task], {"event": {}}).status == status
+
+
+def test_an_ordinary_exit_code_adds_no_line_of_ours(play: Callable[..., Any]) -> None:
+    assert play([task_document(7, "failed", exit_code=7, message="exit 7")]).err == ""
+    assert play([task_document(7, "failed", signal=9, message="signal 9")]).err == "cronoq: task 7 failed: SIGKILL\n"
 
 
 def test_each_stream_comes_out_on_its_own(caller: Caller, play: Callable[..., Any], tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ SELECTED = [
         ("rerun", requests.Rerun),
         ("start-now", requests.StartNow),
         ("rm", requests.Remove),
-        ("wait", requests.WaitTasks),
+        ("wait", requests.WaitTasks | requests.ShowTasks),
     ],
 )
 def test_verbs_take_the_same_selectors(
@@ -208,8 +208,29 @@ def test_wait_exits_as_the_one_task_or_tells_whether_all_succeeded(
     caller: Caller, words: list[str], tasks: list[dict[str, Any]], status: int
 ) -> None:
     caller.gateway.answer(requests.WaitTasks, Reply(doc={"tasks": tasks}))
+    caller.gateway.answer(requests.ShowTasks, Reply(doc={"task": tasks[0]}))
     assert caller("wait", *words).status == status
-    assert caller.on_daemon_side()("wait", *words).status == status
+    if words != ["--all"]:
+        assert caller.on_daemon_side()("wait", *words).status == status
+
+
+@pytest.mark.parametrize("name", ["last", "key"])
+def test_wait_pins_what_a_name_means_when_it_is_asked(caller: Caller, name: str) -> None:
+    caller.gateway.answer(requests.ShowTasks, Reply(doc={"task": task_document(12, "running")}))
+    caller("wait", name)
+    assert caller.request == requests.WaitTasks(select=Selector(refs=["12"]))
+    with pytest.raises(NeedsClient):
+        caller.on_daemon_side()("wait", name)
+
+
+def test_wait_for_filtered_tasks_that_are_all_over_is_answered_at_once(caller: Caller) -> None:
+    nothing = NotFoundError("nothing matched")
+    caller.gateway.answer(requests.WaitTasks, nothing)
+    assert caller("wait", "--all").status == 0
+    caller.gateway.answer(requests.ListTasks, nothing)
+    assert caller("wait", "--tag", "no=where").status == 3
+    with pytest.raises(NeedsClient):
+        caller.on_daemon_side()("wait", "--all")
 
 
 def test_wait_says_how_a_task_ended_unless_it_is_to_be_quiet(caller: Caller) -> None:
