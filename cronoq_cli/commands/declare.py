@@ -30,7 +30,9 @@ _OWN = ("help", "help_all")
 
 def option(*names: str, help: str, metavar: str | None = None, more: bool = False) -> Any:  # noqa: A002
     """An option for `Annotated`; `more` hides it from the everyday help."""
-    return typer.Option(*names, help=help, metavar=metavar, show_default=False, rich_help_panel=MORE if more else None)
+    return typer.Option(
+        *names, help=help, metavar=metavar or "", show_default=False, rich_help_panel=MORE if more else None
+    )
 
 
 def argument(metavar: str, *, help: str) -> Any:  # noqa: A002
@@ -232,10 +234,9 @@ def group(app: typer.Typer, name: str, *, help: str, panel: str) -> typer.Typer:
         add_help_option=False,
         invoke_without_command=True,
         subcommand_metavar="COMMAND [ARG]...",
-        rich_help_panel=panel,
     )
     inner.callback()(_begin_group)
-    app.add_typer(inner)
+    app.add_typer(inner, rich_help_panel=panel)
     return inner
 
 
