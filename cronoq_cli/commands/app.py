@@ -112,8 +112,9 @@ def run_line(argv: Sequence[str], context: Context) -> int:
     Raises NeedsClient on the daemon's side for what only the client can do.
     """
     command = build_command()
+    words = [*argv[1:], "--help"] if argv and argv[0] == "help" else list(argv)
     try:
-        with command.make_context("cronoq", list(argv), obj=context) as typer_context:
+        with command.make_context("cronoq", words, obj=context) as typer_context:
             status = command.invoke(typer_context)
         return int(status or context.exit)
     except typer.Exit as end:

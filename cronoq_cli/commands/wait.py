@@ -42,10 +42,14 @@ def wait(
 ) -> int | None:
     """Wait for tasks to end.
 
-    For one task the exit status is the task's own: 0 when it succeeded, 128+n for signal n, 124 for its time limit,
+    `--all` waits for all tasks that are live now. For one task the exit status is the task's own: 0 when it succeeded, 128+n for signal n, 124 for its time limit,
     125 when it ended without a code. For several: 1 when some did not succeed.
     """
     context.json = json
+    if result is not None:
+        context.need_streams()
+    if select.tasks:
+        select.all = False  # `--all` beside named tasks says what is usual: until all of them have ended
     selector = get_selector(select)
     context.one_task = is_one_task(selector)
     try:

@@ -44,6 +44,11 @@ def test_familiar_names_are_aliases_that_help_does_not_list(caller: Caller) -> N
         assert f"\n  {name.replace('_', '-')} " in listed
 
 
+def test_help_is_a_word_too(caller: Caller) -> None:
+    assert caller("help", "submit").out == caller("submit", "--help").out
+    assert caller("help").out == caller("--help").out
+
+
 def test_everyday_help_is_shorter_than_all_of_it(caller: Caller) -> None:
     everyday, everything = caller("submit", "--help").out, caller("submit", "--help-all").out
     assert "--timeout" in everyday

@@ -223,6 +223,18 @@ def test_wait_pins_what_a_name_means_when_it_is_asked(caller: Caller, name: str)
         caller.on_daemon_side()("wait", name)
 
 
+def test_all_beside_named_tasks_is_what_wait_does_anyway(caller: Caller) -> None:
+    caller("wait", "--all", "3-8")
+    assert caller.request == requests.WaitTasks(select=Selector(refs=["3-8"]))
+
+
+def test_a_result_file_is_written_by_the_client(caller: Caller, tmp_path: Path) -> None:
+    assert caller("wait", "--result", "r", "7").status == 0
+    assert json.loads((tmp_path / "r").read_text())["task"]["id"] == 7
+    with pytest.raises(NeedsClient):
+        caller.on_daemon_side()("wait", "--result", "r", "7")
+
+
 def test_wait_for_filtered_tasks_that_are_all_over_is_answered_at_once(caller: Caller) -> None:
     nothing = NotFoundError("nothing matched")
     caller.gateway.answer(requests.WaitTasks, nothing)
