@@ -40,9 +40,9 @@ def wait(
     ] = None,
     json: Json = False,
 ) -> int | None:
-    """Wait for tasks to end.
+    """Wait for tasks to end; `--all` alone waits for all that are live now.
 
-    `--all` waits for all tasks that are live now. For one task the exit status is the task's own: 0 when it succeeded, 128+n for signal n, 124 for its time limit,
+    For one task the exit status is the task's own: 0 when it succeeded, 128+n for signal n, 124 for its time limit,
     125 when it ended without a code. For several: 1 when some did not succeed.
     """
     context.json = json
