@@ -1,0 +1,229 @@
+"""A cronoq of its own for each test: a temporary home, the real command as a subprocess, and at the end a stopped
+daemon and no process left. What is tested lives in the test files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+Value = TypeVar("Value")
+Done = subprocess.CompletedProcess[str]
+
+ROOT = Path(__file__).parents[2]
+FINAL = frozenset({"succeeded", "failed", "dead_lettered", "cancelled", "skipped", "missed", "shed"})
+PATIENCE_S = 20.0
+"""How long a condition may take on a loaded machine before it counts as never coming."""
+
+
+def find_command() -> list[str]:
+    """The words that are `cronoq`: CRONOQ_COMMAND, else the one beside this Python, else the entry file itself."""
+    named = os.environ.get("CRONOQ_COMMAND")
+    if named:
+        return shlex.split(named)
+    beside = Path(sys.executable).with_name("cronoq")
+    if beside.exists():
+        return [str(beside)]
+    return [sys.executable, str(ROOT / "cronoq_cli" / "entry" / "cronoq")]
+
+
+class Cronoq:
+    """One home and the command in it. Calling it runs the command: `cronoq("ls", "--json")`."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.command = find_command()
+        self.env = {name: value for name, value in os.environ.items() if not name.startswith("CRONOQ_")}
+        self.env["CRONOQ_HOME"] = str(home)
+        self.env["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), self.env.get("PYTHONPATH"))))
+
+    # -- the command ---------------------------------------------------------------------------------------------
+
+    def __call__(
+        self,
+        *words: str | bytes | int,
+        input: str | None = None,  # noqa: A002  -- the name that subprocess has for it
+        env: Mapping[str, str] | None = None,
+        timeout: float = 60.0,
+        **more: Any,
+    ) -> Done:
+        """Run the command to its end; text is surrogate-escaped UTF-8, `env` is added to the usual one.
+
+        stdin is empty unless `input` is given. Raises subprocess.TimeoutExpired after `timeout` seconds.
+        """
+        if input is None:
+            more.setdefault("stdin", subprocess.DEVNULL)
+        else:
+            more["input"] = input
+        return subprocess.run(
+            [*self.command, *_words(words)],
+            env={**self.env, **(env or {})},
+            timeout=timeout,
+            check=False,
+            capture_output=True,
+            encoding="utf-8",
+            errors="surrogateescape",
+            **more,
+        )
+
+    def start(self, *words: str | bytes | int, env: Mapping[str, str] | None = None, **more: Any) -> Any:
+        """The command as a running process with pipes on stdout and stderr (bytes)."""
+        more.setdefault("stdin", subprocess.DEVNULL)
+        more.setdefault("stdout", subprocess.PIPE)
+        more.setdefault("stderr", subprocess.PIPE)
+        return subprocess.Popen([*self.command, *_words(words)], env={**self.env, **(env or {})}, **more)
+
+    def ok(self, *words: str | bytes | int, **more: Any) -> str:
+        """Run the command, which must succeed; its stdout."""
+        done = self(*words, **more)
+        assert done.returncode == 0, f"{words}: exit {done.returncode}\n{done.stdout}{done.stderr}{self.log_tail()}"
+        return done.stdout
+
+    def ask(self, *words: str | bytes | int, **more: Any) -> dict[str, Any]:
+        """Run the command with `--json`; its document."""
+        return dict(json.loads(self.ok(*words, "--json", **more)))
+
+    def submit(self, *words: str | bytes | int, **more: Any) -> int:
+        """Submit; the id."""
+        return int(self.ok("submit", *words, **more))
+
+    def show(self, ref: int | str, *words: str) -> dict[str, Any]:
+        """The document of one task."""
+        return dict(self.ask("show", ref, *words)["task"])
+
+    def logs(self, ref: int | str, *words: str) -> bytes:
+        """What `logs` prints, byte by byte."""
+        return self.ok("logs", ref, *words).encode("utf-8", "surrogateescape")
+
+    def status(self) -> dict[str, Any]:
+        """The daemon's own document."""
+        return dict(self.ask("daemon", "status")["daemon"])
+
+    def configure(self, text: str) -> None:
+        """Write the configuration; for before the daemon starts."""
+        self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (self.home / "config.toml").write_text(text)
+
+    # -- waiting -------------------------------------------------------------------------------------------------
+
+    def wait_until(
+        self, condition: Callable[[], Value], *, within_s: float = PATIENCE_S, what: str = "the condition"
+    ) -> Value:
+        """The first true value of `condition`, looked at again and again; fails the test after `within_s`."""
+        deadline = time.monotonic() + within_s
+        while True:
+            value = condition()
+            if value:
+                return value
+            if time.monotonic() > deadline:
+                pytest.fail(f"{what} did not come true within {within_s:g} s; last seen {value!r}{self.log_tail()}")
+            time.sleep(0.02)
+
+    def wait_for(self, ref: int | str, *statuses: str, within_s: float = PATIENCE_S) -> dict[str, Any]:
+        """The task's document once its status is one of `statuses` (without any: once it is final)."""
+        wanted = frozenset(statuses) or FINAL
+        last: dict[str, Any] = {}
+
+        def is_there() -> bool:
+            last.update(self.show(ref))
+            return last["status"] in wanted
+
+        deadline = time.monotonic() + within_s
+        while not is_there():
+            if time.monotonic() > deadline or (last["status"] in FINAL and not wanted & FINAL):
+                pytest.fail(f"task {ref} is {last['status']} ({last['reason']}), not {set(wanted)}{self.log_tail()}")
+            time.sleep(0.02)
+        return last
+
+    # -- processes -----------------------------------------------------------------------------------------------
+
+    def list_processes(self) -> list[int]:
+        """Pids of everything alive that has this home in its words or environment: daemon, runner, clients, tasks."""
+        mark = os.fsencode(self.home)
+        return [pid for pid in _list_pids() if any(mark in _read(pid, file) for file in ("cmdline", "environ"))]
+
+    def find_daemon(self) -> int | None:
+        """The pid of the daemon's process."""
+        return next(iter(self._list_parts(b"cronoq_cli.daemon")), None)
+
+    def list_runners(self) -> list[int]:
+        """Pids of the runners."""
+        return self._list_parts(b"cronoq_cli.runner")
+
+    def _list_parts(self, module: bytes) -> list[int]:
+        home = os.fsencode(self.home)
+        return [
+            p
+            for p in _list_pids()
+            if module in (words := _read(p, "cmdline").split(b"\0")) and home in b" ".join(words)
+        ]
+
+    def log_tail(self) -> str:
+        """The end of the daemon's log, for messages of failing tests."""
+        try:
+            return "\n-- daemon.log --\n" + (self.home / "daemon.log").read_text(errors="replace")[-3000:]
+        except OSError:
+            return ""
+
+    def finish(self) -> list[int]:
+        """Stop the daemon; what was left after that, killed by now."""
+        if (self.home / "daemon.lock").exists():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self("daemon", "stop", "--timeout", "1s", timeout=30)
+        deadline = time.monotonic() + 5
+        while (left := self.list_processes()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return left
+
+
+def _words(words: Sequence[str | bytes | int]) -> list[str | bytes]:
+    return [str(word) if isinstance(word, int) else word for word in words]
+
+
+def _list_pids() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid()]
+
+
+def _read(pid: int, file: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/{file}").read_bytes()
+    except OSError:
+        return b""
+
+
+@pytest.fixture
+def make_cronoq() -> Iterator[Callable[..., Cronoq]]:
+    """Makes a cronoq in a directory that is named, or in a new one; all are stopped at the end of the test."""
+    base = Path(tempfile.mkdtemp(prefix="cronoq-"))
+    made: list[Cronoq] = []
+
+    def make(home: Path | None = None) -> Cronoq:
+        made.append(Cronoq(home or base / f"h{len(made)}"))
+        return made[-1]
+
+    yield make
+    left = {str(one.home): found for one in made if (found := one.finish())}
+    shutil.rmtree(base, ignore_errors=True)
+    assert not left, f"processes were left: {left}"
+
+
+@pytest.fixture
+def cronoq(make_cronoq: Callable[..., Cronoq]) -> Cronoq:
+    """A cronoq of this test alone; the daemon starts with the first command that needs one."""
+    return make_cronoq()
