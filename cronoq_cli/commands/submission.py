@@ -257,5 +257,6 @@ def _reaction(spec: TaskSpec, text: str, edge: Dependency) -> TaskSpec:
         priority=spec.priority,
         tags=spec.tags,
         after=[edge],
+        reaction=True,
     )
     return Command(line=text).put(reaction)

@@ -13,6 +13,8 @@ log = logging.getLogger(__name__)
 
 FIRST_AFTER_S = 30.0
 EVERY_S = 3600.0
+AFTER_AN_END_S = 10.0
+"""How soon after an end it is looked whether something is to go (`--keep 0s`); an idle daemon does not look."""
 STEP_PAUSE_S = 0.05
 
 
@@ -26,6 +28,7 @@ class Pruner:
     def start(self) -> None:
         """Begin soon, not at once: a start has more important things to do."""
         self._arm(FIRST_AFTER_S)
+        self._desk.scheduler.on_ended = self._note_end
 
     def stop(self) -> None:
         """Forget nothing more."""
@@ -33,7 +36,13 @@ class Pruner:
             self._timer.cancel()
             self._timer = None
 
+    def _note_end(self) -> None:
+        if self._timer is not None and self._timer.when() - asyncio.get_running_loop().time() > AFTER_AN_END_S:
+            self._arm(AFTER_AN_END_S)
+
     def _arm(self, after_s: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(after_s, self._step)
 
     def _step(self) -> None:

@@ -56,6 +56,7 @@ class Scheduler:
         self.clock = clock
         self.performer: Performer | None = None
         self.on_commit: Callable[[list[Transition]], None] = lambda transitions: None
+        self.on_ended: Callable[[], None] = lambda: None
         self.on_fatal: Callable[[CronoqError], None] = lambda error: None
         self.specs: dict[int, TaskSpec] = {}
         self.refusing: CronoqError | None = None
@@ -191,6 +192,7 @@ class Scheduler:
         if effects.transitions:
             self.on_commit(effects.transitions)
         if effects.ended:
+            self.on_ended()
             for call, done in self._parked.take_ended(effects.ended):
                 self.run(call, done)
         self._trim_specs()

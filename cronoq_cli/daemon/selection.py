@@ -12,6 +12,7 @@ from cronoq_cli.daemon.scheduler import Scheduler
 from cronoq_cli.errors import InvalidError, NotFoundError, UsageError
 from cronoq_cli.model.ids import find_run
 from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
+from cronoq_cli.model.task import TaskRecord
 from cronoq_cli.model.words import hint_for, is_key
 from cronoq_cli.store.contract import Filter
 from cronoq_cli.wire.requests import Selector
@@ -88,13 +89,23 @@ class Selecting:
         return [task_id]
 
     def _find_last(self) -> int:
-        newest = self._scheduler.engine.state.next_id - 1
-        if newest < 1 or not self.exists(newest):
-            records = self._scheduler.store.list_where(Filter(newest_first=True, limit=1))
+        before = self._scheduler.engine.state.next_id
+        while True:
+            records = self.list_before(before)
+            for record in records:
+                if not record.spec.reaction:
+                    return record.id
             if not records:
                 raise NotFoundError("there is no task yet, so there is no last one")
-            return records[0].id
-        return newest
+            before = records[-1].id
+
+    def list_before(self, before: int) -> list[TaskRecord]:
+        """A few of the newest tasks with an id below `before`, newest first, pending ones among them."""
+        scheduler = self._scheduler
+        pending = [i for i in scheduler.engine.state.effects.new if i < before]
+        if pending:
+            return scheduler.list_records(sorted(pending, reverse=True))
+        return scheduler.store.list_where(Filter(before_id=before, newest_first=True, limit=10))
 
     def _expand(self, first: int, last: int) -> list[int]:
         if first == last:

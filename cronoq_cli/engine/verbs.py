@@ -39,7 +39,13 @@ def apply_cancelled(state: State, event: Cancelled, now: Now) -> list[int]:
     changed = []
     for task_id in event.ids:
         task = state.tasks.get(task_id)
-        if task is None or task.status not in LIVE:
+        if task is None:
+            continue
+        if task.leaving and event.grace_s is not None:
+            hurry = Stop(task.id, task.attempt_at_runner, task.policy.stop_signal, event.grace_s, "cancelled")
+            state.effects.actions.append(hurry)
+            changed.append(task_id)
+        if task.status not in LIVE:
             continue
         cancel_one(state, task, now, dead=event.dead, grace_s=event.grace_s, reason=event.reason)
         changed.append(task_id)

@@ -110,6 +110,8 @@ class TaskSpec(msgspec.Struct, omit_defaults=True, kw_only=True):
     keep_s: float | None = None
     hold: bool = False
     array_index: int | None = None
+    reaction: bool = False
+    """Submitted with another task, to react to its end: not what `last` means."""
 
 
 class AttemptRecord(msgspec.Struct, omit_defaults=True, kw_only=True):

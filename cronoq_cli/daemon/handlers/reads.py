@@ -13,7 +13,7 @@ from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
 from cronoq_cli.model.snapshot import describe_transition
 from cronoq_cli.model.task import TaskRecord
 from cronoq_cli.store.contract import Filter, iter_env
-from cronoq_cli.wire.requests import Events, ListTasks, Reply, ShowTasks, WaitTasks
+from cronoq_cli.wire.requests import Events, ListTasks, Reply, Selector, ShowTasks, WaitTasks
 
 LAST_ENDED = 10
 MOST_SORTED = 2000
@@ -149,6 +149,8 @@ def _one_or_many(documents: list[dict[str, Any]]) -> dict[str, Any]:
 def wait_tasks(desk: Desk, request: WaitTasks) -> Reply:
     """The documents of the selected tasks when all (or any) are final; until then the request waits."""
     ids = desk.selecting.select(request.select, LIVE).ids
+    # Run again, it is about the same tasks: filters would find other ones by then.
+    request.select = Selector(refs=[str(task_id) for task_id in ids])
     waiting = [task_id for task_id in ids if (task := desk.scheduler.find_live(task_id)) and task.status in LIVE]
     if waiting and (len(waiting) == len(ids) or not request.any):
         raise NotYet(waiting if request.any else waiting[:1])

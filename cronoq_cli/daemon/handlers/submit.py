@@ -136,8 +136,8 @@ def _answer(desk: Desk, request: Submit, accepted: Accepted, members: int) -> Re
     notes = [f"task {task_id} is there already: nothing new was queued" for task_id in sorted(accepted.duplicates)]
     shown = accepted.ids[:members]
     doc: dict[str, Any] = {"ids": shown, "batch": None}
-    if accepted.batch is not None:
-        fresh = [task_id for task_id in shown if task_id not in accepted.duplicates]
+    fresh = [task_id for task_id in shown if task_id not in accepted.duplicates]
+    if accepted.batch is not None and fresh:
         doc["batch"] = f"{fresh[0]}-{fresh[-1]}" if len(fresh) > 1 else str(fresh[0])
     if len(shown) <= MOST_DESCRIBED:
         records = desk.scheduler.list_records(shown)

@@ -6,6 +6,7 @@ Each handler selects, refuses what its verb cannot act on before anything change
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import msgspec
 
@@ -47,8 +48,19 @@ NEVER_RAN = frozenset({Status.SKIPPED})
 
 def cancel(desk: Desk, request: Cancel) -> Reply:
     """Cancel live tasks, or put them among the dead letters."""
-    ids = _select(desk, request.select, LIVE, "cancelled")
+    desk.scheduler.check_writable()
+    leaving = _list_leaving(desk, request)
+    ids = leaving or _select(desk, request.select, LIVE, "cancelled")
     return _apply(desk, Cancelled(ids, dead=request.dead, grace_s=request.grace_s))
+
+
+def _list_leaving(desk: Desk, request: Cancel) -> list[int]:
+    """The named tasks, when all of them are cancelled already and their processes still go: they can be hurried."""
+    if request.grace_s is None or not request.select.refs:
+        return []
+    ids = desk.selecting.select(request.select, LIVE).ids
+    tasks = [desk.scheduler.find_live(task_id) for task_id in ids]
+    return ids if all(task is not None and task.leaving for task in tasks) else []
 
 
 def hold(desk: Desk, request: Hold) -> Reply:
@@ -126,8 +138,10 @@ def _edit_all(desk: Desk, ids: list[int], changes: TaskChanges) -> Reply:
     return _answer(desk, ids)
 
 
-def _build_edit(desk: Desk, task_id: int, given: dict[str, object]) -> Edited:
+def _build_edit(desk: Desk, task_id: int, given: dict[str, Any]) -> Edited:
     record = desk.get_record(task_id)
+    if "env_changes" in given:
+        given = {**given, "env_changes": {**record.spec.env_changes, **given["env_changes"]}}
     spec = msgspec.structs.replace(record.spec, **given)
     if "command" in given:
         spec.shell_line = None
