@@ -78,13 +78,16 @@ def main(words: list[str]) -> int:
     if service is None:
         sys.stderr.write(f"cronoq runner: {parsed.journal} belongs to another runner\n")
         return 4
-    _detach_streams(parsed.journal)
+    trouble_path = encode_text(parsed.journal.removesuffix(".journal") + ".log")
+    _detach_streams(trouble_path)
     if parsed.ready is not None:
         _tell_ready(parsed.ready)
     gc.collect()
     gc.freeze()
     gc.set_threshold(_GARBAGE_THRESHOLD)
     service.run(parsed.socket)
+    if os.fstat(2).st_size == 0:
+        os.unlink(trouble_path)
     return 0
 
 
@@ -137,14 +140,13 @@ def _detach(ready: int | None) -> None:
         sys.stderr.write("cronoq runner: orphans of tasks cannot be adopted here\n")
 
 
-def _detach_streams(journal: str) -> None:
+def _detach_streams(trouble_path: bytes) -> None:
     """Stdin and stdout are nothing; what goes wrong unforeseen is written beside the journal."""
     null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
     os.dup2(null, 0)
     os.dup2(null, 1)
     os.close(null)
-    path = encode_text(journal.removesuffix(".journal") + ".log")
-    trouble = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    trouble = os.open(trouble_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     os.dup2(trouble, 2)
     os.close(trouble)
 

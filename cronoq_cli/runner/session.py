@@ -5,6 +5,7 @@ What orders mean is decided elsewhere.
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import time
@@ -24,6 +25,8 @@ from cronoq_cli.wire.runner import (
 )
 from cronoq_cli.wire.sockets import get_peer_uid
 
+_LACKING: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})
+_PAUSE_S: Final = 1.0
 _HELD_S: Final = 0.01
 _RECEIVED_BYTES: Final = 256 * 1024
 # A frame of reports is closed at about this many characters; far below the maximum of the protocol.
@@ -130,7 +133,9 @@ class Session:
     def _accept(self, _events: int) -> None:
         try:
             connection, _ = self._listener.accept()
-        except OSError:
+        except OSError as error:
+            if error.errno in _LACKING:
+                self._pause_accepting()
             return
         connection.setblocking(False)
         if get_peer_uid(connection) != os.geteuid():
@@ -141,6 +146,11 @@ class Session:
         if len(self._unopened) > _MOST_UNOPENED:
             self._drop(self._unopened[0])
         self._watch(peer)
+
+    def _pause_accepting(self) -> None:
+        """Without a free descriptor the listener stays readable: looked at again in a moment, not at once."""
+        self._loop.unwatch(self._listener.fileno())
+        self._loop.call_after(_PAUSE_S, lambda: self._loop.watch(self._listener.fileno(), self._accept))
 
     def _serve(self, peer: Peer, events: int) -> None:
         if events & WRITABLE:

@@ -33,7 +33,7 @@ Environment = dict[bytes, bytes]
 
 def add_variable(environment: Environment, variable: str) -> None:
     """Set one variable; what cannot be in an environment, without a name, sign or with a NUL, is left out."""
-    raw = encode_text(variable)
+    raw = variable.encode("utf-8", "surrogateescape")
     end = raw.find(b"=")
     if end > 0 and b"\0" not in raw:
         environment[raw[:end]] = raw

@@ -205,6 +205,7 @@ def test_a_closed_runner_finishes_what_runs_and_leaves_nothing(runner: Runner) -
     assert runner.process.wait(timeout=10) == 0
     assert not runner.journal.exists()
     assert not runner.socket.exists()
+    assert not runner.journal.with_suffix(".log").exists()
 
 
 def test_only_an_idle_runner_goes_on_sigterm(runner: Runner) -> None:
