@@ -8,6 +8,7 @@ import fcntl
 import json
 import os
 import pty
+import py_compile
 import signal
 import socket
 import subprocess
@@ -20,7 +21,9 @@ from typing import Any
 import pytest
 
 import cronoq_cli
+from cronoq_cli.client.main import BROKEN_PIPE
 from cronoq_cli.config.paths import SOCKET_NAME, find_paths
+from cronoq_cli.entry import fast
 from cronoq_cli.errors import ExitStatus
 from cronoq_cli.wire import codec, sockets
 from cronoq_cli.wire.codec import CommandLine, FrameDecoder, LineAnswer
@@ -196,38 +199,64 @@ def test_the_sockets_tried_are_those_of_the_rule_in_config(
         monkeypatch.setenv(name, value)
     paths = find_paths(None, environ)
     raw = {os.fsencode(name): os.fsencode(value) for name, value in environ.items()}
-    tried = [os.path.normpath(os.fsdecode(path)) for path in load_entry()["find_sockets"](None, raw)]
+    tried = [os.path.normpath(os.fsdecode(path)) for path in fast.find_sockets(None, raw)]
     assert list(dict.fromkeys(tried)) == list(dict.fromkeys([paths.socket, paths.state_socket]))
 
 
-def load_entry() -> dict[str, Any]:
-    """The names of the entry file, without running it."""
-    names: dict[str, Any] = {"__name__": "entry"}
-    exec(compile(ENTRY.read_text(), str(ENTRY), "exec"), names)
-    return names
-
-
 def test_the_repeated_facts_are_those_of_their_rooms() -> None:
-    names = load_entry()
-    assert names["VERSION"] == os.fsencode(VERSION)
-    assert names["LINE_MARK"] == LINE_MARK
-    assert names["SOCKET_NAME"] == os.fsencode(SOCKET_NAME)
-    assert names["LONGEST_PATH"] == sockets._LONGEST_PATH
-    assert names["MAX_ANSWER"] == codec.MAX_ANSWER
-    assert (names["INTERNAL"], names["INTERRUPTED"]) == (ExitStatus.INTERNAL, ExitStatus.INTERRUPTED)
+    assert os.fsencode(VERSION) == fast.VERSION
+    assert fast.LINE_MARK == LINE_MARK
+    assert os.fsencode(SOCKET_NAME) == fast.SOCKET_NAME
+    assert fast.LONGEST_PATH == sockets._LONGEST_PATH
+    assert fast.MAX_ANSWER == codec.MAX_ANSWER
+    assert (fast.INTERNAL, fast.INTERRUPTED) == (ExitStatus.INTERNAL, ExitStatus.INTERRUPTED)
+    assert fast.BROKEN_PIPE == BROKEN_PIPE
 
 
-def test_only_builtins_are_imported_on_the_fast_way() -> None:
-    tree = ast.parse(ENTRY.read_text())
+@pytest.mark.parametrize("file", [ENTRY, ENTRY.with_name("fast.py")])
+def test_only_builtins_are_imported_on_the_fast_way(file: Path) -> None:
+    tree = ast.parse(file.read_text())
     slow = {"go_full_way", "write"}
-    quick = [node for node in tree.body if not (isinstance(node, ast.FunctionDef) and node.name in slow)]
+    quick = [part for part in tree.body if not (isinstance(part, ast.FunctionDef) and part.name in slow)]
+    quick = [part for part in quick if not (isinstance(part, ast.If) and "TYPE_CHECKING" in ast.unparse(part.test))]
     imported = set()
     for node in (found for part in quick for found in ast.walk(part)):
         if isinstance(node, ast.Import):
             imported |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             imported.add(node.module or "")
-    assert imported <= {"posix", "sys", "_socket"}
+    assert imported <= {"posix", "sys", "marshal", "_socket", "_frozen_importlib_external"}
+
+
+def marking(word: str) -> str:
+    """A fast way that only says which one it is; always of one length."""
+    return f"import posix, sys\ndef main():\n    posix.write(1, b'{word:8}')\n    posix._exit(0)\n"
+
+
+@pytest.mark.parametrize("state", ["valid", "older", "longer", "damaged", "empty", "none"])
+def test_compiled_code_is_used_only_when_it_is_that_of_its_source(
+    environment: dict[str, str], tmp_path: Path, state: str
+) -> None:
+    source = tmp_path / "package" / "cronoq_cli" / "entry" / "fast.py"
+    source.parent.mkdir(parents=True)
+    source.write_text(marking("compiled") + ("#" if state == "longer" else ""))
+    os.utime(source, (1000, 999 if state == "older" else 1000))
+    cached = Path(py_compile.compile(str(source), doraise=True) or "")
+    source.write_text(marking("source"))
+    os.utime(source, (1000, 1000))
+    if state == "damaged":
+        cached.write_bytes(cached.read_bytes()[:40])
+    elif state == "empty":
+        cached.write_bytes(b"")
+    elif state == "none":
+        cached.unlink()
+    said = run(environment, "ls").stdout.strip()
+    assert said == (b"compiled" if state == "valid" else b"source")
+
+
+def test_without_its_package_the_command_says_so(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-S", "-I", str(ENTRY), "ls"], capture_output=True, check=False)
+    assert done.returncode == 1 and b"reinstall cronoq" in done.stderr and b"Traceback" not in done.stderr
 
 
 def test_a_first_line_that_the_installer_rewrites() -> None:
