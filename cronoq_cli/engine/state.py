@@ -160,10 +160,11 @@ class State:
     def free(self, task: LiveTask) -> None:
         """The process tree of a task is gone: its slots are free for others."""
         self.pools[task.pool].give_back(task)
-        if task.batch is not None and task.batch.record.limit is not None:
-            self.wake_all()
-        else:
-            self.woken[task.pool] = None
+        self.woken[task.pool] = None
+        if task.batch is not None:
+            self._drop_if_over(task.batch)
+            if task.batch.record.limit is not None:
+                self.wake_all()
 
     # -- edges and ends ------------------------------------------------------------------------------------------
 
@@ -218,7 +219,10 @@ class State:
             self.effects.batches[batch.record.first] = batch.record
             if batch.record.max_fails is not None and batch.record.failed > batch.record.max_fails:
                 self.overfailed.add(batch.record.first)
-        if batch.alive == 0:
+        self._drop_if_over(batch)
+
+    def _drop_if_over(self, batch: LiveBatch) -> None:
+        if batch.alive == 0 and batch.running == 0:
             self.batches.pop(batch.record.first, None)
 
     def _resolve(self, edge: Edge, target: LiveTask, now: Now) -> LiveTask | None:

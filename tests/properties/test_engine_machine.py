@@ -1,0 +1,378 @@
+"""Random lives of a whole queue against a model runner: whatever happens, nothing is lost, overdrawn or out of order.
+
+The runner of this file starts, ends and gives back what it was told in any order, repeats itself and tells old news.
+After every step the invariants hold, and an engine made from the committed rows equals the one that lives.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from cronoq_cli.engine.live import LiveTask
+from cronoq_cli.engine.messages import (
+    AttemptEnded,
+    AttemptStarted,
+    Cancelled,
+    Edited,
+    Held,
+    LeaseReturned,
+    LeasesRevoked,
+    LeasesSettled,
+    Moved,
+    Newcomer,
+    PoolPaused,
+    PoolResized,
+    PoolResumed,
+    Released,
+    Revoke,
+    RunnersCompared,
+    Start,
+    StartedNow,
+    Stop,
+    WantedEdge,
+)
+from cronoq_cli.errors import CronoqError
+from cronoq_cli.model.lifecycle import ALLOWED, FINAL, LIVE, NEW, Status, Trigger
+from cronoq_cli.model.task import Backoff, Condition
+from tests.engine.story import Story, spec, take_snapshot
+
+POOLS = {"default": 2, "big": 3}
+KEYS = ("a", "b", "c")
+pick = st.integers(min_value=0, max_value=10_000)
+codes = st.sampled_from([0, 0, 0, 1, 2, 126])
+causes = st.sampled_from([None, None, None, "time limit", "kill-at", "lost", "interrupted", "spawn"])
+
+Attempt = tuple[int, int]
+
+
+class QueueLife(RuleBasedStateMachine):
+    """Events in any order; see the module."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.story = Story()
+        self.waiting: dict[Attempt, bool] = {}
+        self.running: set[Attempt] = set()
+        self.ended: dict[Attempt, Any] = {}
+        self.old_news: list[Any] = []
+        self.submitted: set[int] = set()
+        self.starts: dict[int, int] = {}
+
+    @initialize(leases=st.booleans())
+    def begin(self, leases: bool) -> None:
+        self.story = Story(2, leases=leases, big=3)
+
+    # -- people ----------------------------------------------------------------------------------------------------
+
+    @rule(data=st.data())
+    def submit(self, data: st.DataObject) -> None:
+        count = data.draw(st.integers(1, 4))
+        newcomers = [self._draw_newcomer(data, index) for index in range(count)]
+        batch: dict[str, Any] = {}
+        if count > 1 and data.draw(st.booleans()):
+            batch = {
+                "batch": True,
+                "members": count,
+                "limit": data.draw(st.sampled_from([None, 1, 2])),
+                "max_fails": data.draw(st.sampled_from([None, 0, 1])),
+            }
+        try:
+            accepted = self.story.accept(*newcomers, **batch)
+        except CronoqError:
+            assert not self.story.engine.state.effects.touched
+            return
+        self.submitted.update(accepted.ids)
+
+    def _draw_newcomer(self, data: st.DataObject, index: int) -> Newcomer:
+        wall = self.story.now.wall
+        fields: dict[str, Any] = {
+            "pool": data.draw(st.sampled_from(list(POOLS))),
+            "priority": data.draw(st.integers(0, 3)),
+            "retries": data.draw(st.sampled_from([None, 0, 2])),
+            "hold": data.draw(st.integers(0, 9)) == 0,
+            "on_lost": data.draw(st.sampled_from([None, "requeue", "hold"])),
+            "slots": data.draw(st.sampled_from([1, 1, 1, 2])),
+            "backoff": Backoff(kind="fixed", first_s=5.0),
+        }
+        if data.draw(st.integers(0, 3)) == 0:
+            fields["key"] = data.draw(st.sampled_from(KEYS))
+            fields["if_exists"] = data.draw(st.sampled_from(["return", "refuse", "replace", "replace"]))
+        if data.draw(st.integers(0, 4)) == 0:
+            fields["not_before"] = wall + data.draw(st.sampled_from([-5.0, 3.0, 30.0]))
+        if data.draw(st.integers(0, 6)) == 0:
+            fields["kill_at"] = wall + data.draw(st.sampled_from([-1.0, 8.0, 40.0]))
+        return Newcomer(spec(data.draw(st.sampled_from("xy")), **fields), self._draw_edges(data, index))
+
+    def _draw_edges(self, data: st.DataObject, index: int) -> list[WantedEdge]:
+        wanted = []
+        conditions = st.sampled_from([Condition.SUCCESS, Condition.ANY, Condition.FAIL])
+        for _ in range(data.draw(st.sampled_from([0, 0, 0, 1, 2]))):
+            condition = data.draw(conditions)
+            kind = data.draw(st.integers(0, 4))
+            if kind == 0 and index:
+                wanted.append(WantedEdge(condition, index=data.draw(st.integers(0, index - 1))))
+            elif kind == 1 and not any(key in self.story.engine.state.keys for key in KEYS):
+                wanted.append(WantedEdge(condition, awaited=data.draw(st.sampled_from(KEYS))))
+            elif self.submitted:
+                target = self._pick(sorted(self.submitted), data.draw(pick))
+                status = self.story.status(target)
+                wanted.append(WantedEdge(condition, target=target, final=status if status in FINAL else None))
+        return wanted
+
+    def _pick(self, some: list[Any], number: int) -> Any:
+        return some[number % len(some)]
+
+    def _some_ids(self, numbers: list[int]) -> list[int]:
+        ids = sorted(self.submitted)
+        return [ids[-1 - number % min(len(ids), 12)] for number in numbers] if ids else []
+
+    @rule(numbers=st.lists(pick, min_size=1, max_size=3), dead=st.booleans())
+    def cancel(self, numbers: list[int], dead: bool) -> None:
+        self.story.handle(Cancelled(self._some_ids(numbers), dead=dead))
+
+    @rule(numbers=st.lists(pick, min_size=1, max_size=3))
+    def hold(self, numbers: list[int]) -> None:
+        self.story.handle(Held(self._some_ids(numbers)))
+
+    @rule(numbers=st.lists(pick, min_size=1, max_size=3))
+    def release(self, numbers: list[int]) -> None:
+        self.story.handle(Released(self._some_ids(numbers)))
+
+    @rule(numbers=st.lists(pick, min_size=1, max_size=3))
+    def start_now(self, numbers: list[int]) -> None:
+        self.story.handle(StartedNow(self._some_ids(numbers)))
+
+    @rule(numbers=st.lists(pick, min_size=1, max_size=3), where=st.sampled_from(["first", "last", "before"]), number=pick)
+    def move(self, numbers: list[int], where: str, number: int) -> None:
+        before = (self._some_ids([number]) or [None])[0] if where == "before" else None
+        try:
+            self.story.handle(Moved(self._some_ids(numbers), first=where == "first", before=before))
+        except CronoqError:
+            assert not self.story.engine.state.effects.touched
+
+    @precondition(lambda self: self.submitted)
+    @rule(number=pick, data=st.data())
+    def edit(self, number: int, data: st.DataObject) -> None:
+        task_id = self._some_ids([number])[0]
+        old = self.story.record(task_id).spec
+        new = self._draw_newcomer(data, 0).spec
+        new.key = data.draw(st.sampled_from([old.key, *KEYS]))
+        wanted = self._draw_edges(data, 0) if data.draw(st.booleans()) else None
+        try:
+            self.story.handle(Edited(task_id, new, wanted))
+        except CronoqError:
+            assert not self.story.engine.state.effects.touched
+
+    @rule(numbers=st.lists(pick, min_size=1, max_size=2))
+    def retry(self, numbers: list[int]) -> None:
+        finals = [task_id for task_id in self._some_ids(numbers) if self.story.status(task_id) in FINAL]
+        try:
+            self.story.retry(*finals)
+        except CronoqError:
+            assert not self.story.engine.state.effects.touched
+
+    @rule(pool=st.sampled_from(list(POOLS)), what=st.sampled_from(["pause", "resume", "0", "1", "4"]))
+    def change_pool(self, pool: str, what: str) -> None:
+        events = {"pause": PoolPaused(pool), "resume": PoolResumed(pool)}
+        if what in events:
+            self.story.handle(events[what])
+        else:
+            self.story.handle(PoolResized(pool, int(what)))
+            self.story.pools[pool] = int(what)
+
+    @rule(seconds=st.sampled_from([0.5, 2.0, 7.0, 60.0]), asleep=st.booleans())
+    def pass_time(self, seconds: float, asleep: bool) -> None:
+        self.story.pass_time(seconds, awake=0.0 if asleep else seconds)
+
+    @rule(numbers=st.lists(pick, min_size=1, max_size=3), settled=st.booleans())
+    def call_leases_back(self, numbers: list[int], settled: bool) -> None:
+        ids = self.story.handle(LeasesRevoked(self._some_ids(numbers)))
+        if settled:
+            self.story.handle(LeasesSettled(ids))
+        else:
+            self.hear_orders()
+            for attempt in [(i, n) for i, n in self.waiting if i in ids]:
+                self._give_back(attempt)
+            self.story.handle(LeasesSettled(ids))
+
+    # -- the runner ------------------------------------------------------------------------------------------------
+
+    def hear_orders(self) -> None:
+        for order in self.story.take_orders():
+            attempt = (order.task, order.attempt)
+            match order:
+                case Start(ahead=ahead):
+                    assert attempt not in self.running, "an attempt is started once"
+                    self.waiting[attempt] = ahead
+                case Revoke() if attempt in self.waiting:
+                    self._give_back(attempt)
+                case Stop() if attempt in self.waiting:
+                    self._give_back(attempt)
+                case _:
+                    pass
+
+    def _give_back(self, attempt: Attempt) -> None:
+        del self.waiting[attempt]
+        self._report(LeaseReturned(*attempt))
+
+    def _report(self, event: Any) -> None:
+        self.story.handle(event)
+        self.old_news.append(event)
+
+    @rule(number=pick)
+    def runner_hears(self, number: int) -> None:
+        self.hear_orders()
+
+    @rule(number=pick)
+    def runner_starts(self, number: int) -> None:
+        if self.waiting:
+            attempt = self._pick(sorted(self.waiting), number)
+            del self.waiting[attempt]
+            self.running.add(attempt)
+            self._report(AttemptStarted(*attempt, 100 + attempt[0], self.story.now.wall))
+
+    @rule(number=pick, code=codes, cause=causes, lone=st.booleans(), outcome=st.sampled_from(["", "", "retry", "revoke"]))
+    def runner_ends(self, number: int, code: int, cause: str | None, lone: bool, outcome: str) -> None:
+        able = sorted(self.running) + (sorted(self.waiting) if lone else [])
+        if not able:
+            return
+        attempt = self._pick(able, number)
+        self.running.discard(attempt)
+        self.waiting.pop(attempt, None)
+        report = [("outcome", outcome)] if outcome else []
+        end = self.story.describe_end(code, cause=cause, report=report, run_s=0.01, error_kind="machine")
+        self._report(AttemptEnded(*attempt, end))
+
+    @rule(number=pick)
+    def runner_repeats_itself(self, number: int) -> None:
+        if self.old_news:
+            before = take_snapshot(self.story.engine)
+            self.story.handle(self._pick(self.old_news, number))
+            self.story.engine.state.effects.touched.clear()
+            assert take_snapshot(self.story.engine)["tasks"] == before["tasks"], "old news changes nothing"
+
+    @rule(forget=st.booleans(), number=pick)
+    def crash(self, forget: bool, number: int) -> None:
+        """The daemon dies, orders on their way are lost; perhaps the runner died as well."""
+        if forget:
+            self.waiting.clear()
+            self.running.clear()
+        self.story.crash(compare=False)
+        self.story.handle(RunnersCompared(set(self.waiting) | self.running))
+
+    # -- what always holds -----------------------------------------------------------------------------------------
+
+    @invariant()
+    def nothing_is_lost(self) -> None:
+        kept = self.story.engine.state.tasks
+        for task_id in self.submitted:
+            record = self.story.record(task_id)
+            assert (record.status in LIVE or record.leaving) == (task_id in kept)
+            if task_id in kept:
+                assert kept[task_id].status is record.status
+
+    @invariant()
+    def every_move_is_in_the_table(self) -> None:
+        status: dict[int, str] = {}
+        for event in self.story.shelf.history:
+            if event.id is None:
+                continue
+            before, status[event.id] = status.get(event.id), event.status or ""
+            if before is None:
+                assert Status(event.status or "") in NEW
+            elif before != event.status:
+                step = (Status(before), Trigger(event.type), Status(event.status or ""))
+                assert step in ALLOWED or step[1] is Trigger.RETRIED, step
+
+    @invariant()
+    def slots_are_counted_right(self) -> None:
+        state = self.story.engine.state
+        for name, pool in state.pools.items():
+            tasks = [task for task in state.tasks.values() if task.pool == name]
+            assert pool.busy == sum(task.slots for task in tasks if _takes_slots(task))
+            assert set(pool.leased) == {task.id for task in tasks if task.leased and not task.leaving}
+            for status in LIVE:
+                assert pool.counts[status] == sum(task.status is status for task in tasks), (name, status)
+
+    @invariant()
+    def free_slots_are_used(self) -> None:
+        state = self.story.engine.state
+        for pool in state.pools.values():
+            if pool.paused or pool.leased or not state.compared:
+                continue
+            best = pool.lanes.best(state.scoring, self.story.now.wall)
+            assert best is None or best.slots > pool.free
+
+    @invariant()
+    def batches_keep_their_limit(self) -> None:
+        for batch in self.story.engine.state.batches.values():
+            members = [task for task in self.story.engine.state.tasks.values() if task.batch is batch]
+            assert batch.running == sum(_takes_slots(task) for task in members)
+            assert batch.record.limit is None or batch.running <= batch.record.limit
+            assert batch.alive == sum(task.status in LIVE for task in members)
+
+    @invariant()
+    def nothing_waits_without_a_reason(self) -> None:
+        state = self.story.engine.state
+        for task in state.tasks.values():
+            assert (task.status is Status.BLOCKED) == bool(task.held or task.open_edges) or task.status not in LIVE
+            for edge in state.graph.list_open(task.id):
+                if edge.target is not None:
+                    target = state.tasks[edge.target]
+                    assert target.status in LIVE or (edge.condition is Condition.GONE and target.leaving)
+
+    @invariant()
+    def keys_are_unique(self) -> None:
+        state = self.story.engine.state
+        live = [task for task in state.tasks.values() if task.status in LIVE and task.key is not None]
+        assert {task.key: task.id for task in live} == state.keys
+        assert len(live) == len(state.keys)
+
+    @invariant()
+    def order_is_kept(self) -> None:
+        state = self.story.engine.state
+        for name, pool in state.pools.items():
+            ready = [t for t in state.tasks.values() if t.pool == name and t.status is Status.READY and not t.leased]
+            order = self.story.queue(name)
+            assert sorted(i for i in order if not state.tasks[i].leased) == sorted(
+                task.id for task in ready if task.id not in pool.unfit
+            )
+            for priority in range(4):
+                seqs = [state.tasks[i].seq for i in order if _is_plain(state.tasks[i], priority)]
+                assert seqs == sorted(seqs)
+
+    @invariant()
+    def recovery_gives_the_same_engine(self) -> None:
+        found, wanted = take_snapshot(self.story.make_twin(self.story.pools)), take_snapshot(self.story.engine)
+        for part in wanted:
+            assert found[part] == wanted[part], (part, found[part], wanted[part])
+
+    @invariant()
+    def time_is_armed_for_what_waits_for_it(self) -> None:
+        state, now = self.story.engine.state, self.story.now
+        soonest = self.story.engine.next_due_s(now)
+        for task in state.tasks.values():
+            if task.status is Status.SCHEDULED and task.due_at is not None:
+                assert soonest is not None and soonest <= max(0.0, task.due_at - now.wall) + 1e-6
+            if task.status is Status.RETRYING:
+                assert task.due_awake is not None
+                assert soonest is not None and soonest <= max(0.0, task.due_awake - now.awake) + 1e-6
+
+
+def _takes_slots(task: LiveTask) -> bool:
+    return task.status is Status.RUNNING or (task.leaving and not task.leased)
+
+
+def _is_plain(task: LiveTask, priority: int) -> bool:
+    limited = task.batch is not None and task.batch.record.limit is not None
+    return task.priority == priority and not limited
+
+
+TestQueueLife = QueueLife.TestCase
+TestQueueLife.settings = settings(
+    max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
