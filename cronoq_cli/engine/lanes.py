@@ -1,17 +1,21 @@
 """The order of what is ready in one pool: classes, lanes of equal wants, and the score that chooses between heads.
 
-A lane is a heap by sequence with lazy deletion: an entry counts while its task still stands where the entry says.
-Choosing costs O(log n) of the waiting tasks, times the few lanes (one a class, one more a limited array).
+A lane is a heap by its rank with lazy deletion: an entry counts while its task still stands where the entry says.
+Choosing costs O(log n) of the waiting tasks, times the few lanes (one a class, one more a different set of wants).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from typing import Any
 
-from cronoq_cli.engine.live import LiveTask
+from cronoq_cli.engine.live import DEADLINE, FIXED, LaneName, LiveTask
 from cronoq_cli.model.lifecycle import Status
+
+Place = tuple[bool, float, float]
+"""Whether its fixed start has come, its score, and its sequence negated: the greatest starts first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,51 +27,57 @@ class Scoring:
     cap: float = 800.0
 
     def score(self, task: LiveTask, wall: float) -> float:
-        """The score of a ready task at the moment `wall`."""
+        """The score of a ready task at the moment `wall`, without urgency."""
         wait_s = max(0.0, wall - (task.ready_at if task.ready_at is not None else wall))
         return self.bases[task.priority] + min(self.rate * wait_s, self.cap)
 
-    def outranks(self, task: LiveTask, other: LiveTask, wall: float) -> bool:
-        """Whether a task starts before another of its pool: by sequence within a class, else by score."""
-        if task.priority == other.priority:
-            return task.seq < other.seq
-        return (self.score(task, wall), -task.seq) > (self.score(other, wall), -other.seq)
+
+def rank_of(task: LiveTask, kind: int) -> tuple[float, ...]:
+    """Where a task stands in a lane of this kind: by sequence, or by its deadline or fixed start before that."""
+    if kind == DEADLINE:
+        return task.when.deadline or 0.0, task.seq, task.id
+    if kind == FIXED:
+        return task.when.start_at or 0.0, task.seq, task.id
+    return task.seq, task.id
 
 
 class Lane:
-    """Ready tasks of one class that want the same, first in first out by sequence."""
+    """Ready tasks of one class that want the same, in the order of their rank."""
 
-    __slots__ = ("_heap", "_pool", "_priority", "_tasks", "want")
+    __slots__ = ("_heap", "_kind", "_pool", "_priority", "_tasks", "name")
 
-    def __init__(self, pool: str, priority: int, want: int | None, tasks: Mapping[int, LiveTask]) -> None:
+    def __init__(self, pool: str, priority: int, name: LaneName | None, tasks: Mapping[int, LiveTask]) -> None:
         self._pool = pool
         self._priority = priority
         self._tasks = tasks
-        self._heap: list[tuple[float, int]] = []
-        self.want = want
+        self._heap: list[tuple[float, ...]] = []
+        self._kind = 0 if name is None else name[0]
+        self.name = name
 
     def push(self, task: LiveTask) -> None:
         """Add a ready task, unless an entry of it that still counts is here."""
         if not task.in_heap:
             task.in_heap = True
-            heappush(self._heap, (task.seq, task.id))
+            heappush(self._heap, rank_of(task, self._kind))
 
     def head(self) -> LiveTask | None:
         """The first task that may start, or None; entries that count no more are dropped on the way."""
         heap, tasks = self._heap, self._tasks
         while heap:
-            seq, task_id = heap[0]
-            task = tasks.get(task_id)
-            if task is not None and self._is_at_home(task, seq):
+            entry = heap[0]
+            task = tasks.get(entry[-1])  # type: ignore[call-overload]  # the last number of a rank is the id
+            if task is not None and self._is_at_home(task, entry):
                 if task.status is Status.READY and not task.leased:
                     return task
                 task.in_heap = False
             heappop(heap)
         return None
 
-    def _is_at_home(self, task: LiveTask, seq: float) -> bool:
+    def _is_at_home(self, task: LiveTask, entry: tuple[float, ...]) -> bool:
         """Whether the task still stands where an entry says (it may have been moved, edited, or set aside)."""
-        return task.in_heap and task.seq == seq and task.priority == self._priority and task.pool == self._pool
+        if not task.in_heap or task.priority != self._priority or task.pool != self._pool:
+            return False
+        return rank_of(task, self._kind) == entry and task.wants == self.name
 
     def first(self, count: int) -> list[LiveTask]:
         """Up to `count` ready tasks in order, leased ones too, without disturbing the lane."""
@@ -83,10 +93,10 @@ class Lane:
         heap, last = self._heap, 0
         frontier = [(heap[0], 0)] if heap else []
         while frontier:
-            (seq, task_id), at = heappop(frontier)
-            task = self._tasks.get(task_id)
-            if task is not None and task_id != last and self._is_at_home(task, seq) and task.status is Status.READY:
-                last = task_id
+            entry, at = heappop(frontier)
+            task = self._tasks.get(entry[-1])  # type: ignore[call-overload]
+            if task is not None and task.id != last and self._is_at_home(task, entry) and task.status is Status.READY:
+                last = task.id
                 yield task
             for child in (2 * at + 1, 2 * at + 2):
                 if child < len(heap):
@@ -101,39 +111,36 @@ class Lanes:
     def __init__(self, pool: str, tasks: Mapping[int, LiveTask]) -> None:
         self._pool = pool
         self._tasks = tasks
-        self._classes: list[dict[int | None, Lane]] = [{}, {}, {}, {}]
+        self._classes: list[dict[LaneName | None, Lane]] = [{}, {}, {}, {}]
 
     def push(self, task: LiveTask) -> None:
         """Let a ready task stand in its lane."""
-        want = task.batch.record.first if task.batch and task.batch.record.limit is not None else None
+        name = task.wants
         lanes = self._classes[task.priority]
-        lane = lanes.get(want)
+        lane = lanes.get(name)
         if lane is None:
-            lane = lanes[want] = Lane(self._pool, task.priority, want, self._tasks)
+            lane = lanes[name] = Lane(self._pool, task.priority, name, self._tasks)
         lane.push(task)
 
-    def best(self, scoring: Scoring, wall: float) -> LiveTask | None:
-        """The head with the highest score, the older sequence on a tie; lanes of full arrays stand aside."""
-        heads = [head for lanes in self._classes if lanes for head in self._open_heads(lanes)]
-        if len(heads) < 2:
-            return heads[0] if heads else None
-        return max(heads, key=lambda head: (scoring.score(head, wall), -head.seq))
+    def heads(self) -> list[LiveTask]:
+        """The candidates (specification section 4): the head of every lane; those of full arrays stand aside."""
+        return [head for lanes in self._classes if lanes for head in self._open_heads(lanes)]
 
-    def _open_heads(self, lanes: dict[int | None, Lane]) -> list[LiveTask]:
+    def _open_heads(self, lanes: dict[LaneName | None, Lane]) -> list[LiveTask]:
         heads = []
         empty = []
-        for want, lane in lanes.items():
+        for name, lane in lanes.items():
             head = lane.head()
             if head is None:
-                empty.append(want)
-            elif want is None or head.batch is None or not head.batch.is_full:
+                empty.append(name)
+            elif head.batch is None or not head.batch.is_full:
                 heads.append(head)
-        for want in empty:
-            del lanes[want]
+        for name in empty:
+            del lanes[name]
         return heads
 
-    def first(self, count: int, scoring: Scoring, wall: float) -> list[LiveTask]:
-        """Up to `count` ready tasks in the order in which they would start by today's scores (for listings)."""
+    def first(self, count: int, place_of: Callable[[LiveTask], Any]) -> list[LiveTask]:
+        """Up to `count` ready tasks in the order in which they would start by today's places (for listings)."""
         firsts = [task for lanes in self._classes for lane in lanes.values() for task in lane.first(count)]
-        firsts.sort(key=lambda task: (-scoring.score(task, wall), task.seq))
+        firsts.sort(key=place_of, reverse=True)
         return firsts[:count]

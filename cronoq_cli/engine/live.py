@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from cronoq_cli.engine.demand import NO_TIMES, Times, read_demand, read_times
 from cronoq_cli.model.lifecycle import LIVE, WAITING, Status
 from cronoq_cli.model.policy import Policy
 from cronoq_cli.model.task import Batch, TaskRecord, TaskSpec
@@ -20,6 +21,13 @@ class Now(NamedTuple):
 
     wall: float
     awake: float
+
+
+PLAIN, DEADLINE, FIXED = 0, 1, 2
+"""The kinds of lanes: by sequence, by deadline, by fixed start."""
+
+LaneName = tuple[int, str, tuple[str, ...], tuple[tuple[str, str], ...], int | None]
+"""Kind, tenant, resources, labels, limited array."""
 
 
 class LiveBatch:
@@ -49,11 +57,14 @@ class LiveTask:
     __slots__ = (
         "attempt",
         "batch",
+        "demand",
         "due_at",
         "due_awake",
         "exit_code",
         "facts",
         "finished_at",
+        "gathered_by",
+        "gathering",
         "held",
         "id",
         "in_heap",
@@ -81,6 +92,8 @@ class LiveTask:
         "status",
         "stop_cause",
         "submitted_at",
+        "times",
+        "units",
         "updated_at",
     )
 
@@ -94,7 +107,12 @@ class LiveTask:
         self.slots = spec.slots
         self.key = spec.key
         self.kill_at = spec.kill_at
-        self.not_before = spec.not_before
+        self.not_before = spec.not_before if spec.start_at is None else spec.start_at
+        self.demand = read_demand(spec)
+        self.times = read_times(spec)
+        self.units: dict[str, list[int]] | None = None
+        self.gathering = spec.group is not None
+        self.gathered_by: int | None = None
         self.held = spec.hold
         self.batch: LiveBatch | None = None
         self.open_edges = 0
@@ -103,7 +121,7 @@ class LiveTask:
         self.submitted_at = now
         self.updated_at = now
         self.ready_at: float | None = None
-        self.due_at = spec.not_before
+        self.due_at = self.not_before
         self.due_awake: float | None = None
         self.started_at: float | None = None
         self.finished_at: float | None = None
@@ -145,6 +163,31 @@ class LiveTask:
         """The number of the attempt that the runner knows it by."""
         return self.attempt + 1 if self.leased else self.attempt
 
+    @property
+    def when(self) -> Times:
+        """Its moments, none of them for a plain task."""
+        return self.times or NO_TIMES
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether its start is fixed and still to come: capacity is reserved for it."""
+        return self.times is not None and self.times.start_at is not None and self.attempt == 0
+
+    @property
+    def wants(self) -> LaneName | None:
+        """The lane it stands in within its class; None for plain tasks, which are most."""
+        batch = self.batch
+        limited = batch.record.first if batch is not None and batch.record.limit is not None else None
+        demand, times = self.demand, self.times
+        if limited is None and demand is None and times is None:
+            return None
+        kind = PLAIN
+        if times is not None:
+            kind = FIXED if self.is_fixed else PLAIN if times.deadline is None else DEADLINE
+        if demand is None:
+            return None if kind == PLAIN and limited is None else (kind, "", (), (), limited)
+        return kind, demand.tenant, demand.names, demand.labels, limited
+
     def to_record(self, spec: TaskSpec = BARE_SPEC) -> TaskRecord:
         """The row of this task as it stands now."""
         facts = self.facts or _NO_FACTS
@@ -176,6 +219,8 @@ class LiveTask:
             left_behind=facts.get("left_behind", 0),
             batch=self.batch.record.first if self.batch else facts.get("batch"),
             slot=self.slot,
+            units=self.units or {},
+            gathered_by=self.gathered_by,
             log=facts.get("log"),
             usage=facts.get("usage"),
             fingerprint=facts.get("fingerprint"),
@@ -189,6 +234,8 @@ class LiveTask:
             setattr(task, name, getattr(record, name))
         facts = {name: getattr(record, name) for name in _FACTS if getattr(record, name)}
         task.facts = facts or None
+        task.units = record.units or None
+        task.gathering = record.spec.group is not None and record.gathered_by is None
         return task
 
 
@@ -213,5 +260,6 @@ _STORED = (
     "signal",
     "message",
     "slot",
+    "gathered_by",
 )
 _FACTS = ("outputs", "progress", "left_behind", "log", "usage", "fingerprint")

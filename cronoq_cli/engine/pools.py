@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+from cronoq_cli.engine.demand import WORKERS
 from cronoq_cli.engine.lanes import Lanes
 from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.model.lifecycle import Status
@@ -17,7 +18,27 @@ AHEAD_WINDOW_S = 0.25
 AHEAD_MOST = 64
 AHEAD_SHORT_S = 0.1
 """Tasks that run longer are never given ahead: strict order costs them nothing."""
-AHEAD_SAMPLES = 3
+
+
+class WorkerSet:
+    """Workers of one kind: the pool's own (no labels), or a group with labels, `shared` with tasks that ask for none."""
+
+    __slots__ = ("busy", "labels", "shared", "workers")
+
+    def __init__(self, workers: int, labels: Mapping[str, str] | None = None, *, shared: bool = True) -> None:
+        self.workers = workers
+        self.labels = dict(labels or {})
+        self.shared = shared
+        self.busy = 0
+
+    @property
+    def free(self) -> int:
+        """Free slots; below zero while more run than a lowered set has."""
+        return self.workers - self.busy
+
+    def serves(self, labels: tuple[tuple[str, str], ...]) -> bool:
+        """Whether a task that asks for these labels may run here."""
+        return all(self.labels.get(k) == v for k, v in labels) if labels else self.shared
 
 
 class LivePool:
@@ -27,7 +48,7 @@ class LivePool:
     """
 
     __slots__ = (
-        "busy",
+        "capped",
         "configured",
         "counts",
         "lanes",
@@ -35,17 +56,17 @@ class LivePool:
         "name",
         "paused",
         "running",
+        "sets",
         "totals",
         "unfit",
-        "workers",
     )
 
     def __init__(self, name: str, workers: int, tasks: Mapping[int, LiveTask]) -> None:
         self.name = name
-        self.workers = workers
+        self.sets = [WorkerSet(workers)]
         self.configured = workers
         self.paused = False
-        self.busy = 0
+        self.capped: str | None = None
         self.running: dict[int, LiveTask] = {}
         self.leased: dict[int, LiveTask] = {}
         self.lanes = Lanes(name, tasks)
@@ -54,17 +75,46 @@ class LivePool:
         self.totals: Counter[str] = Counter()
 
     @property
-    def free(self) -> int:
-        """Free slots; below zero while more run than a lowered pool has."""
-        return self.workers - self.busy
+    def workers(self) -> int:
+        """The workers without labels."""
+        return self.sets[0].workers
 
-    def can_ever_fit(self, slots: int) -> bool:
-        """Whether so many slots are there, or are there by configuration."""
-        return slots <= max(self.workers, self.configured)
+    @workers.setter
+    def workers(self, count: int) -> None:
+        self.sets[0].workers = count
+
+    @property
+    def busy(self) -> int:
+        """Slots taken, in all sets."""
+        return self.sets[0].busy if len(self.sets) == 1 else sum(one.busy for one in self.sets)
+
+    @property
+    def capacity(self) -> int:
+        """Slots in all sets."""
+        return sum(one.workers for one in self.sets)
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether all its workers are alike."""
+        return len(self.sets) == 1
+
+    def list_sets(self, task: LiveTask) -> list[int]:
+        """The sets of workers that may run a task, by number."""
+        labels = task.demand.labels if task.demand is not None else ()
+        return [number for number, one in enumerate(self.sets) if one.serves(labels)]
+
+    def can_ever_fit(self, slots: int, labels: tuple[tuple[str, str], ...] = ()) -> bool:
+        """Whether so many slots are there in one set, or are there by configuration."""
+        sizes = [max(one.workers, 0 if number else self.configured) for number, one in enumerate(self.sets) if one.serves(labels)]
+        return bool(sizes) and slots <= max(sizes)
+
+    def fits_now(self, task: LiveTask) -> bool:
+        """Whether a set is large enough as the pool is sized now."""
+        return any(task.slots <= self.sets[number].workers for number in self.list_sets(task))
 
     def take(self, task: LiveTask) -> None:
-        """Give a task its slots."""
-        self.busy += task.slots
+        """Give a task its slots, in the set that its units name."""
+        self.sets[set_of(task)].busy += task.slots
         self.running[task.id] = task
         if task.batch is not None:
             task.batch.running += 1
@@ -72,34 +122,23 @@ class LivePool:
     def give_back(self, task: LiveTask) -> None:
         """Free the slots of a task whose process tree is gone."""
         if self.running.pop(task.id, None) is not None:
-            self.busy -= task.slots
+            self.sets[set_of(task)].busy -= task.slots
             if task.batch is not None:
                 task.batch.running -= 1
 
 
-class RunTimes:
-    """Mean run time by (pool, kind), the newest weighing most; for giving ahead only."""
+def set_of(task: LiveTask) -> int:
+    """The number of the set of workers that a running task is in."""
+    return 0 if task.units is None else task.units.get(WORKERS, _FIRST)[0]
 
-    __slots__ = ("_known",)
 
-    def __init__(self) -> None:
-        self._known: dict[tuple[str, str], tuple[int, float]] = {}
-
-    def learn(self, pool: str, kind: str, run_s: float) -> None:
-        """Take one run into account."""
-        count, mean = self._known.get((pool, kind), (0, run_s))
-        self._known[pool, kind] = (count + 1, mean + 0.2 * (run_s - mean))
-
-    def find(self, pool: str, kind: str) -> float | None:
-        """The mean run time in seconds, once there are three samples."""
-        count, mean = self._known.get((pool, kind), (0, 0.0))
-        return mean if count >= AHEAD_SAMPLES else None
+_FIRST = [0]
 
 
 def decide_ahead(task: LiveTask, workers: int, run_s: float | None) -> int:
     """How many tasks like this one may stand at the runner ahead of need; 0: none of them."""
     if run_s is None or run_s > AHEAD_SHORT_S or task.slots != 1 or task.kill_at is not None:
         return 0
-    if task.batch is not None and task.batch.record.limit is not None:
+    if task.wants is not None or task.times is not None:
         return 0
     return min(AHEAD_MOST, max(1, int(workers * AHEAD_WINDOW_S / max(run_s, 0.001))))

@@ -51,6 +51,12 @@ class State:
     woken: dict[str, None] = field(default_factory=dict)
     """Pools in which something may start now, in the order in which that came up."""
     effects: Effects = field(default_factory=Effects)
+    resources: Resources = field(default_factory=Resources)
+    total: TotalWorkers | None = None
+    demands: dict[Demand, Demand] = field(default_factory=dict)
+    gatherings: dict[str, Gathering] = field(default_factory=dict)
+    tokens_at: float | None = None
+    """When, on the awake clock, a timer for tokens is armed already."""
 
     # -- looking -------------------------------------------------------------------------------------------------
 
@@ -105,9 +111,39 @@ class State:
         """Something changed that may let a task of any pool start."""
         self.woken.update(dict.fromkeys(self.pools))
 
+    def intern(self, task: LiveTask) -> None:
+        """Let equal demands be one object."""
+        if task.demand is not None:
+            task.demand = self.demands.setdefault(task.demand, task.demand)
+
+    def expected_s(self, task: LiveTask) -> float:
+        """The expected run time of a task, seconds (specification section 4)."""
+        default_s = self.pools[task.pool].default_duration_s
+        return self.run_times.expected_s(task.pool, task.policy.kind, task.when.estimate_s, default_s)
+
+    def score(self, task: LiveTask, wall: float) -> float:
+        """The score of a task at the moment `wall`, urgency included."""
+        score = self.scoring.score(task, wall)
+        deadline = None if task.times is None else task.times.deadline
+        if deadline is not None:
+            score += decide_urgency(deadline, self.expected_s(task), wall)
+        return score
+
+    def place(self, task: LiveTask, wall: float) -> Place:
+        """By what candidates are compared: the greatest starts first."""
+        if task.times is not None and task.is_fixed:
+            return True, -(task.times.start_at or 0.0), -task.seq
+        return False, self.score(task, wall), -task.seq
+
+    def arm_tokens(self, at_awake: float) -> None:
+        """Look at all pools again when tokens will have come; one timer is enough."""
+        if self.tokens_at is None or at_awake < self.tokens_at:
+            self.tokens_at = at_awake
+            self.timers.arm_awake(at_awake, Due.TOKENS, 0)
+
     def decide_waiting(self, task: LiveTask, now: Now) -> Status:
         """Where a task that does not run belongs: blocked, scheduled, retrying or ready."""
-        if task.held or task.open_edges:
+        if task.held or task.open_edges or task.gathering or task.gathered_by is not None:
             return Status.BLOCKED
         if task.due_at is not None and task.due_at > now.wall:
             return Status.SCHEDULED if task.due_at == task.not_before else Status.RETRYING
@@ -118,7 +154,7 @@ class State:
         if task.status is Status.READY:
             self._settle_ready(task, now)
         elif task.status is Status.BLOCKED:
-            task.reason = "held" if task.held else "dependencies"
+            task.reason = "held" if task.held else "dependencies" if task.open_edges else "gathering"
         elif task.status is Status.SCHEDULED and task.due_at is not None:
             task.reason = "scheduled"
             self.timers.arm_wall(task.due_at, Due.START, task.id)
@@ -132,7 +168,8 @@ class State:
             task.ready_at = now.wall
         task.due_at = task.due_awake = task.reason = None
         pool = self.pools[task.pool]
-        if task.slots > pool.workers:
+        pool.note_arrival(task)
+        if not self._fits(task, pool):
             task.reason = "cannot fit"
             task.in_heap = False
             pool.unfit[task.id] = task
@@ -142,12 +179,20 @@ class State:
             self._recall_outranked(task, pool, now)
         self.woken[task.pool] = None
 
+    def _fits(self, task: LiveTask, pool: LivePool) -> bool:
+        """Whether what it wants is there at all, as pools and resources are sized now."""
+        if task.demand is None:
+            return pool.can_ever_fit_now(task.slots)
+        return pool.fits_now(task) and not self.resources.list_impossible(task.demand.uses)
+
     def _recall_outranked(self, task: LiveTask, pool: LivePool, now: Now) -> None:
         """Take leases back that a better-placed newcomer outranks (specification section 3, `ready`).
 
         They were given best first, so the search ends at the first that stays."""
         for leased in reversed(pool.leased.values()):
-            if not self.scoring.outranks(task, leased, now.wall):
+            same = task.priority == leased.priority and task.times is None
+            ahead = task.seq < leased.seq if same else self.place(task, now.wall) > self.place(leased, now.wall)
+            if not ahead:
                 break
             self.recall(leased)
 
@@ -158,9 +203,15 @@ class State:
             self.effects.actions.append(Revoke(task.id, task.attempt + 1))
 
     def free(self, task: LiveTask) -> None:
-        """The process tree of a task is gone: its slots are free for others."""
+        """The process tree of a task is gone: its slots and resources are free for others."""
         self.pools[task.pool].give_back(task)
         self.woken[task.pool] = None
+        if task.units is not None:
+            self.resources.give_back(task.units)
+            task.units = None
+            self.wake_all()
+        elif self.total is not None:
+            self.wake_all()
         if task.batch is not None:
             self._drop_if_over(task.batch)
             if task.batch.record.limit is not None:
@@ -205,7 +256,7 @@ class State:
             del self.keys[task.key]
         pool = self.pools[task.pool]
         pool.totals[task.status.value] += 1
-        pool.unfit.pop(task.id, None)
+        pool.forget_waiting(task)
         self.forget_edges(task)
         if task.batch is not None:
             self._count_out(task.batch, task)

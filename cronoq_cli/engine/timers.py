@@ -19,6 +19,11 @@ class Due(IntEnum):
     BACKOFF = 1
     KILL_AT = 2
     AWAITED = 3
+    EXPIRY = 4
+    MISS = 5
+    TOKENS = 6
+    GATHER = 7
+    SCALE = 8
 
 
 class Timers:

@@ -110,6 +110,17 @@ class TaskSpec(msgspec.Struct, omit_defaults=True, kw_only=True):
     keep_s: float | None = None
     hold: bool = False
     array_index: int | None = None
+    tenant: str = ""
+    labels: dict[str, str] = {}
+    uses: dict[str, float] = {}
+    start_at: float | None = None
+    tolerance_s: float = 1.0
+    on_miss: str = "run-late"
+    deadline: float | None = None
+    expires_at: float | None = None
+    estimate_s: float | None = None
+    group: str | None = None
+    members: list[int] = []
     reaction: bool = False
     """Submitted with another task, to react to its end: not what `last` means."""
 
@@ -178,6 +189,8 @@ class TaskRecord(msgspec.Struct, kw_only=True):
     left_behind: int = 0
     batch: int | None = None
     slot: int | None = None
+    units: dict[str, list[int]] = {}
+    gathered_by: int | None = None
     log: str | None = None
     usage: dict[str, Any] | None = None
     fingerprint: str | None = None
