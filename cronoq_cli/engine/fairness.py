@@ -14,7 +14,6 @@ class Shares:
     """Running slots, weight and last turn of each of those who share, by name (a tenant or a pool).
 
     A task without a tenant is of the tenant "" (specification section 4).
-
     `take` is a turn: the counter that orders turns is no clock, so equal moments do not tie.
     """
 
