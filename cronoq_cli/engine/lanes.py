@@ -124,23 +124,23 @@ class Lanes:
 
     def heads(self) -> list[LiveTask]:
         """The candidates (specification section 4): the head of every lane; those of full arrays stand aside."""
-        return [head for lanes in self._classes if lanes for head in self._open_heads(lanes)]
-
-    def _open_heads(self, lanes: dict[LaneName | None, Lane]) -> list[LiveTask]:
-        heads = []
-        empty = []
-        for name, lane in lanes.items():
-            head = lane.head()
-            if head is None:
-                empty.append(name)
-            elif head.batch is None or not head.batch.is_full:
-                heads.append(head)
-        for name in empty:
-            del lanes[name]
-        return heads
+        return [head for lanes in self._classes if lanes for head in _list_heads(lanes)]
 
     def first(self, count: int, place_of: Callable[[LiveTask], Any]) -> list[LiveTask]:
         """Up to `count` ready tasks in the order in which they would start by today's places (for listings)."""
         firsts = [task for lanes in self._classes for lane in lanes.values() for task in lane.first(count)]
         firsts.sort(key=place_of, reverse=True)
         return firsts[:count]
+
+
+def _list_heads(lanes: dict[LaneName | None, Lane]) -> list[LiveTask]:
+    """The heads of one class that may start; an empty lane of special wants is dropped, that of plain tasks stays."""
+    heads = []
+    for name, lane in tuple(lanes.items()):
+        head = lane.head()
+        if head is not None:
+            if name is None or head.batch is None or not head.batch.is_full:
+                heads.append(head)
+        elif name is not None:
+            del lanes[name]
+    return heads

@@ -7,11 +7,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from cronoq_cli.engine.autoscale import AutoscaleSettings, MachineLimits, ScaleState
 from cronoq_cli.engine.demand import WORKERS
+from cronoq_cli.engine.fairness import NO_TENANT, Shares
 from cronoq_cli.engine.lanes import Lanes
 from cronoq_cli.engine.live import LiveTask
-from cronoq_cli.model.lifecycle import Status
+from cronoq_cli.engine.overload import Victims
+from cronoq_cli.engine.reservations import Reservations
+from cronoq_cli.model.lifecycle import LIVE, WAITING, Status
 
 AHEAD_WINDOW_S = 0.25
 """How much work, by learned run times, may stand at the runner ahead of need."""
@@ -41,13 +46,50 @@ class WorkerSet:
         return all(self.labels.get(k) == v for k, v in labels) if labels else self.shared
 
 
+@dataclass(frozen=True, slots=True)
+class GroupPlan:
+    """Workers with labels (`[[pools.NAME.groups]]`)."""
+
+    labels: Mapping[str, str]
+    workers: int
+    shared: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PoolPlan:
+    """What the configuration says of a pool, as far as the engine goes by it (specification section 5).
+
+    `workers`: at the start; `least` and `most` differ from it only where `autoscale` moves between them."""
+
+    workers: int
+    least: int | None = None
+    most: int | None = None
+    weight: float = 1.0
+    max_pending: int | None = None
+    overflow: str = "wait"
+    reservable_fraction: float = 0.5
+    max_hold_s: float = 300.0
+    default_duration_s: float = 60.0
+    fair_share: bool = False
+    tenant_weights: Mapping[str, float] = field(default_factory=dict)
+    autoscale: AutoscaleSettings | None = None
+    limits: MachineLimits | None = None
+    groups: tuple[GroupPlan, ...] = ()
+
+
+NO_PLAN = PoolPlan(workers=0)
+
+
 class LivePool:
     """One pool as the engine keeps it. `busy` counts slots, not tasks.
 
     `configured`: workers by configuration; 0 for a pool that is there only for tasks left from an older one.
+    `capped`: why the machine's own limits keep it from starting. `arrivals`: tasks that became ready since the last
+    look of autoscaling.
     """
 
     __slots__ = (
+        "arrivals",
         "capped",
         "configured",
         "counts",
@@ -55,16 +97,34 @@ class LivePool:
         "leased",
         "name",
         "paused",
+        "plan",
+        "ready",
+        "reservations",
         "running",
+        "scale",
+        "scale_reason",
+        "scale_seen_at",
         "sets",
+        "shares",
         "totals",
         "unfit",
+        "victims",
     )
 
-    def __init__(self, name: str, workers: int, tasks: Mapping[int, LiveTask]) -> None:
+    def __init__(self, name: str, plan: PoolPlan | int, tasks: Mapping[int, LiveTask]) -> None:
         self.name = name
-        self.sets = [WorkerSet(workers)]
-        self.configured = workers
+        self.plan = PoolPlan(plan) if isinstance(plan, int) else plan
+        self.sets = [WorkerSet(self.plan.workers)]
+        self.sets += [WorkerSet(one.workers, one.labels, shared=one.shared) for one in self.plan.groups]
+        self.configured = self.plan.workers
+        self.ready = [0, 0, 0, 0]
+        self.arrivals = 0
+        self.reservations = Reservations()
+        self.shares = Shares(self.plan.tenant_weights)
+        self.victims = Victims()
+        self.scale = ScaleState()
+        self.scale_reason: str | None = None
+        self.scale_seen_at: float | None = None
         self.paused = False
         self.capped: str | None = None
         self.running: dict[int, LiveTask] = {}
@@ -73,6 +133,40 @@ class LivePool:
         self.unfit: dict[int, LiveTask] = {}
         self.counts: Counter[Status] = Counter()
         self.totals: Counter[str] = Counter()
+
+    @property
+    def most(self) -> int:
+        """The most workers without labels it can have."""
+        most = self.plan.most
+        return max(self.workers, self.configured, 0 if most is None else most)
+
+    @property
+    def pending(self) -> int:
+        """Tasks that wait, for whatever reason."""
+        return sum(self.counts[status] for status in WAITING)
+
+    def leave_status(self, task: LiveTask) -> None:
+        """A task is about to leave its status, class or pool: it is counted here no more."""
+        if task.status in LIVE:
+            self.counts[task.status] -= 1
+        if task.status is Status.READY:
+            self.ready[task.priority] -= 1
+        self.victims.discard(task.id, task.priority)
+
+    def enter_status(self, task: LiveTask) -> None:
+        """A task has come into its status, class or pool."""
+        if task.status in LIVE:
+            self.counts[task.status] += 1
+        if task.status is Status.READY:
+            self.ready[task.priority] += 1
+        sheds = self.plan.overflow.startswith("shed")
+        if sheds and task.status in (Status.READY, Status.SCHEDULED) and not task.is_fixed:
+            self.victims.add(task.id, task.priority)
+
+    def forget_waiting(self, task: LiveTask) -> None:
+        """A task waits no more here: it has started, or ended, or gone to another pool."""
+        self.unfit.pop(task.id, None)
+        self.reservations.remove(task.id)
 
     @property
     def workers(self) -> int:
@@ -105,17 +199,26 @@ class LivePool:
 
     def can_ever_fit(self, slots: int, labels: tuple[tuple[str, str], ...] = ()) -> bool:
         """Whether so many slots are there in one set, or are there by configuration."""
-        sizes = [max(one.workers, 0 if number else self.configured) for number, one in enumerate(self.sets) if one.serves(labels)]
+        sizes = [self.most if n == 0 else one.workers for n, one in enumerate(self.sets) if one.serves(labels)]
         return bool(sizes) and slots <= max(sizes)
 
     def fits_now(self, task: LiveTask) -> bool:
-        """Whether a set is large enough as the pool is sized now."""
-        return any(task.slots <= self.sets[number].workers for number in self.list_sets(task))
+        """Whether a set is large enough as the pool is sized now, or as autoscaling may size it."""
+        if self.is_simple and task.demand is None:
+            return task.slots <= self._reach
+        return any(task.slots <= (self.sets[n].workers if n else self._reach) for n in self.list_sets(task))
+
+    @property
+    def _reach(self) -> int:
+        most = self.plan.most if self.plan.autoscale is not None else None
+        return max(self.workers, 0 if most is None else most)
 
     def take(self, task: LiveTask) -> None:
         """Give a task its slots, in the set that its units name."""
         self.sets[set_of(task)].busy += task.slots
         self.running[task.id] = task
+        if self.plan.fair_share:
+            self.shares.take(tenant_of(task), task.slots)
         if task.batch is not None:
             task.batch.running += 1
 
@@ -123,8 +226,15 @@ class LivePool:
         """Free the slots of a task whose process tree is gone."""
         if self.running.pop(task.id, None) is not None:
             self.sets[set_of(task)].busy -= task.slots
+            if self.plan.fair_share:
+                self.shares.give_back(tenant_of(task), task.slots)
             if task.batch is not None:
                 task.batch.running -= 1
+
+
+def tenant_of(task: LiveTask) -> str:
+    """Whose a task is; nobody's belongs to the tenant without a name."""
+    return NO_TENANT if task.demand is None else task.demand.tenant
 
 
 def set_of(task: LiveTask) -> int:

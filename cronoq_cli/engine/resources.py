@@ -48,6 +48,10 @@ class Semaphore:
         """The numbers of the units that are out, in order."""
         return sorted(self._out)
 
+    def holds(self, amount: float, now_awake: float) -> bool:
+        """Whether so many permits are free; the moment does not matter."""
+        return self.permits - len(self._out) >= amount
+
     def take(self, amount: int) -> list[int]:
         """The lowest free units, now out. The caller has seen that there are enough."""
         units: list[int] = []
@@ -101,11 +105,15 @@ class Bucket:
 
     def level(self, now_awake: float) -> float:
         """Tokens in the bucket now."""
-        return min(self.burst, self._level + self.rate * max(0.0, now_awake - self._at))
+        level = self._level
+        if now_awake > self._at:
+            level += self.rate * (now_awake - self._at)
+        return level if level < self.burst else self.burst
 
     def holds(self, amount: float, now_awake: float) -> bool:
         """Whether so many tokens are there, as exactly as the clock can tell."""
-        return self.level(now_awake) >= amount - EVEN - 2 * self.rate * ulp(now_awake)
+        level = self.level(now_awake)
+        return level >= amount or level >= amount - EVEN - 2 * self.rate * ulp(now_awake)
 
     def take(self, amount: float, now_awake: float) -> None:
         """Tokens go out and do not come back. The caller has seen that there are enough."""
@@ -207,13 +215,8 @@ class Resources:
 
     def lacks(self, uses: Uses, now_awake: float) -> list[str]:
         """The names of which there is not enough now."""
-        return [name for name, amount in uses if not self._has(name, amount, now_awake)]
-
-    def _has(self, name: str, amount: float, now_awake: float) -> bool:
-        known = self._known.get(name)
-        if isinstance(known, Semaphore):
-            return known.free >= amount
-        return known is not None and known.holds(amount, now_awake)
+        known = self._known
+        return [name for name, amount in uses if name not in known or not known[name].holds(amount, now_awake)]
 
     def take(self, uses: Uses, now_awake: float) -> Units:
         """All of it at once; the units given, by name of the semaphore. Raises TryLaterError, then nothing is taken."""

@@ -67,17 +67,17 @@ class Cronoq:
         if input is None:
             more.setdefault("stdin", subprocess.DEVNULL)
         else:
-            more["input"] = input
-        return subprocess.run(
+            more["input"] = os.fsencode(input)
+        done = subprocess.run(
             [*self.command, *_words(words)],
             env={**self.env, **(env or {})},
             timeout=timeout,
             check=False,
             capture_output=True,
-            encoding="utf-8",
-            errors="surrogateescape",
             **more,
         )
+        # Decoded here, since subprocess would turn carriage returns into newlines.
+        return Done(done.args, done.returncode, os.fsdecode(done.stdout), os.fsdecode(done.stderr))
 
     def start(self, *words: str | bytes | int, env: Mapping[str, str] | None = None, **more: Any) -> Any:
         """The command as a running process with pipes on stdout and stderr (bytes)."""

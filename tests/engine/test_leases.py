@@ -1,4 +1,4 @@
-"""Orders given to the runner ahead of need: only short kinds, taken back for better ones, and every race with a start."""
+"""Orders given to the runner ahead of need: short kinds only, taken back for better ones, and races with a start."""
 
 from __future__ import annotations
 
