@@ -6,13 +6,13 @@ what it lacks; a wide task waiting for slots keeps the freed ones.
 
 from __future__ import annotations
 
-from heapq import heapify, heappop, heappush
+from collections import deque
 
 from cronoq_cli.engine.lanes import Place
 from cronoq_cli.engine.live import LiveTask, Now
-from cronoq_cli.engine.pools import LivePool
+from cronoq_cli.engine.pools import LivePool, set_of, tenant_of
+from cronoq_cli.engine.reservations import Candidate, decide_hold
 from cronoq_cli.engine.state import State
-from cronoq_cli.engine.timers import Due
 
 Wanted = str | int
 """A thing that can be lacking: a resource by name, a set of workers by number."""
@@ -36,44 +36,36 @@ def choose(state: State, pool: LivePool, now: Now) -> tuple[LiveTask, int] | Non
 
 def order_candidates(state: State, pool: LivePool, heads: list[LiveTask], now: Now) -> list[LiveTask]:
     """The candidates, best-placed first. With fair sharing, within a class the tenant with the least share leads."""
-    if not pool.fair_share:
+    if not pool.plan.fair_share:
         return sorted(heads, key=lambda task: state.place(task, now.wall), reverse=True)
-    classes: dict[int, list[tuple[Place, LiveTask]]] = {}
+    classes: dict[int, list[LiveTask]] = {}
     for task in heads:
-        classes.setdefault(task.priority, []).append((state.place(task, now.wall), task))
-    for members in classes.values():
-        members.sort(key=lambda item: (not item[0][0], pool.shares.rank(tenant_of(item[1])), _behind(item[0])))
-    return _merge([iter(members) for members in classes.values()])
+        classes.setdefault(task.priority, []).append(task)
+    places = {task.id: state.place(task, now.wall) for task in heads}
+    ordered = [_order_fairly(pool, members, places) for members in classes.values()]
+    return _merge(ordered, places)
 
 
-def _behind(place: Place) -> tuple[float, float]:
-    return -place[1], -place[2]
+def _order_fairly(pool: LivePool, members: list[LiveTask], places: dict[int, Place]) -> list[LiveTask]:
+    """One class: due fixed starts, then tenant by tenant by share, each one's candidates by place."""
+
+    def key(task: LiveTask) -> tuple[bool, tuple[float, int], float, float]:
+        fixed, score, older = places[task.id]
+        return not fixed, pool.shares.rank(tenant_of(task)), -score, -older
+
+    return sorted(members, key=key)
 
 
-def _merge(classes: list) -> list[LiveTask]:  # type: ignore[type-arg]
-    """The heads of the classes by place, again and again: a class is represented by its first candidate."""
+def _merge(classes: list[list[LiveTask]], places: dict[int, Place]) -> list[LiveTask]:
+    """The classes as one order: again and again the class whose next candidate has the best place."""
     merged: list[LiveTask] = []
-    waiting: list[tuple[tuple[bool, float, float], int, LiveTask]] = []
-    for number, members in enumerate(classes):
-        _offer(waiting, number, members)
-    heapify(waiting)
-    while waiting:
-        _, number, task = heappop(waiting)
-        merged.append(task)
-        _offer(waiting, number, classes[number])
+    queues = [deque(members) for members in classes]
+    while queues:
+        best = max(queues, key=lambda queue: places[queue[0].id])
+        merged.append(best.popleft())
+        if not best:
+            queues.remove(best)
     return merged
-
-
-def _offer(waiting: list, number: int, members) -> None:  # type: ignore[no-untyped-def, type-arg]
-    found = next(members, None)
-    if found is not None:
-        place, task = found
-        heappush(waiting, ((not place[0], -place[1], -place[2]), number, task))
-
-
-def tenant_of(task: LiveTask) -> str:
-    """Whose a task is; nobody's counts as the tenant without a name."""
-    return "" if task.demand is None else task.demand.tenant
 
 
 def find_lacks(
@@ -99,9 +91,7 @@ def find_lacks(
     return set(sets), None
 
 
-def _unless_held(
-    state: State, pool: LivePool, task: LiveTask, number: int, now: Now
-) -> tuple[set[Wanted], int | None]:
+def _unless_held(state: State, pool: LivePool, task: LiveTask, number: int, now: Now) -> tuple[set[Wanted], int | None]:
     """A worker held for a fixed start is not to be had, except by what ends before it; nobody else is kept waiting."""
     if number == 0 and not task.is_fixed and len(pool.reservations) and find_hold(state, pool, task, now) is not None:
         return set(), None
@@ -110,16 +100,16 @@ def _unless_held(
 
 def find_hold(state: State, pool: LivePool, task: LiveTask, now: Now) -> int | None:
     """The fixed start that would be late if this task started now (specification section 5), or None."""
-    upcoming = pool.reservations.upcoming(now.wall, pool.max_hold_s)
+    upcoming = pool.reservations.upcoming(now.wall, pool.plan.max_hold_s)
     if not upcoming:
         return None
     running = [
         (other.slots, (other.started_at or now.wall) + state.expected_s(other))
         for other in pool.running.values()
-        if other.units is None or other.units.get("workers") in (None, [0])
+        if set_of(other) == 0
     ]
-    ends_at = now.wall + state.expected_s(task)
-    return pool.reservations.find_hurt(now.wall, pool.sets[0].free, running, (task.slots, ends_at), upcoming)
+    candidate = Candidate(task.slots, now.wall + state.expected_s(task))
+    return decide_hold(pool.sets[0].free, running, candidate, upcoming)
 
 
 def _wait_for_tokens(state: State, task: LiveTask, now: Now) -> None:

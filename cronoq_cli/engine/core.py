@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from cronoq_cli.engine import dispatch, edits, ends, messages, submissions, verbs
+from cronoq_cli.engine import dispatch, dues, edits, ends, groups, messages, plans, scaling, submissions, verbs
 from cronoq_cli.engine.lanes import Scoring
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.engine.messages import Effects, Event
-from cronoq_cli.engine.pools import LivePool
+from cronoq_cli.engine.pools import LivePool, PoolPlan
 from cronoq_cli.engine.state import PolicyOf, State
 from cronoq_cli.model.lifecycle import LIVE, Status
 
@@ -39,7 +39,10 @@ HANDLERS: Mapping[type, Callable[[State, Any, Now], Any]] = {
     messages.PoolResized: dispatch.apply_pool_resized,
     messages.StopBegan: dispatch.apply_stop_began,
     messages.DrainBegan: dispatch.apply_drain_began,
-    messages.TimePassed: verbs.apply_time_passed,
+    messages.PoolReplanned: plans.apply_pool_replanned,
+    messages.ResourceChanged: plans.apply_resource_changed,
+    messages.MachineLooked: plans.apply_machine_looked,
+    messages.TimePassed: dues.apply_time_passed,
 }
 
 
@@ -53,14 +56,14 @@ class Engine:
     def __init__(
         self,
         policy_of: PolicyOf,
-        pools: Mapping[str, int],
+        pools: Mapping[str, int | PoolPlan],
         *,
         next_id: int = 1,
         scoring: Scoring | None = None,
     ) -> None:
         self.state = State(policy_of, scoring or Scoring(), next_id=next_id)
-        for name, workers in pools.items():
-            self.state.pools[name] = LivePool(name, workers, self.state.tasks)
+        for name, plan in pools.items():
+            self.state.pools[name] = LivePool(name, plan, self.state.tasks)
 
     def handle(self, event: Event, now: Now) -> Any:
         """Apply one event at the moment `now`, then start what may start."""
@@ -68,13 +71,23 @@ class Engine:
         result = HANDLERS[type(event)](state, event, now)
         while state.overfailed:
             verbs.cancel_rest_of_batch(state, state.overfailed.pop(), now)
+        while state.full_gatherings:
+            groups.hand_over(state, state.full_gatherings.pop(), now)
         if state.woken:
             dispatch.dispatch_woken(state, now)
+        if state.scales:
+            scaling.arm_all(state, now)
         return result
 
     def take_effects(self) -> Effects:
         """Everything the events since the last call changed, for one commit."""
         effects, self.state.effects = self.state.effects, Effects()
+        run_times = self.state.run_times
+        for pool, kind in run_times.changed:
+            known = run_times.find_run_time(pool, kind)
+            if known is not None:
+                effects.run_times[pool, kind] = known.to_floats()
+        run_times.changed.clear()
         return effects
 
     def next_due_s(self, now: Now) -> float | None:

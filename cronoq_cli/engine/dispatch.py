@@ -5,6 +5,8 @@ The order itself is in `lanes`, how far ahead in `pools.decide_ahead`.
 
 from __future__ import annotations
 
+from cronoq_cli.engine.admission import choose
+from cronoq_cli.engine.demand import WORKERS
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.engine.messages import (
     DrainBegan,
@@ -18,6 +20,7 @@ from cronoq_cli.engine.messages import (
     StopBegan,
 )
 from cronoq_cli.engine.pools import LivePool, decide_ahead
+from cronoq_cli.engine.sharing import TotalWorkers
 from cronoq_cli.engine.state import State
 from cronoq_cli.model.lifecycle import Status, Trigger
 from cronoq_cli.model.task import AttemptRecord
@@ -27,25 +30,54 @@ HANDED_OVER = "handed to the runner"
 
 def dispatch_woken(state: State, now: Now) -> None:
     """Start what may start in every pool where something has changed."""
+    if state.total is not None:
+        _share(state, state.total, now)
+        return
     while state.woken:
         name = next(iter(state.woken))
         del state.woken[name]
         pool = state.pools[name]
-        if state.compared and not (pool.paused or state.draining or state.stopping):
+        if _is_open(state, pool):
             _fill(state, pool, now)
 
 
+def _is_open(state: State, pool: LivePool) -> bool:
+    return state.compared and not (pool.paused or pool.capped or state.draining or state.stopping)
+
+
 def _fill(state: State, pool: LivePool, now: Now) -> None:
-    while not pool.leased and pool.free > 0:
-        task = pool.lanes.best(state.scoring, now.wall)
-        if task is None or task.slots > pool.free:
-            return
-        _start(state, pool, task, now)
-    if state.leases and not state.pinned and pool.workers > 0:
+    simple = pool.is_simple
+    while not pool.leased and not (simple and pool.free <= 0):
+        found = choose(state, pool, now)
+        if found is None:
+            break
+        _start(state, pool, found, now)
+    alike = simple and not pool.plan.fair_share and not len(pool.reservations)
+    if alike and state.leases and not state.pinned and pool.workers > 0 and (pool.leased or pool.free <= 0):
         _give_ahead(state, pool, now)
 
 
-def _start(state: State, pool: LivePool, task: LiveTask, now: Now) -> None:
+def _share(state: State, total: TotalWorkers, now: Now) -> None:
+    """Start under a bound for all pools: turn by turn, the pool whose turn it is and that has something to start."""
+    waiting = {name: state.pools[name] for name in state.pools if _is_open(state, state.pools[name])}
+    state.woken.clear()
+    while waiting and total.free(state.pools) > 0:
+        for pool in total.order(waiting.values()):
+            found = choose(state, pool, now)
+            if found is not None and found[0].slots <= total.free(state.pools):
+                total.serve(pool)
+                _start(state, pool, found, now)
+                break
+            del waiting[pool.name]
+
+
+def _start(state: State, pool: LivePool, found: tuple[LiveTask, int], now: Now) -> None:
+    task, workers = found
+    demand = task.demand
+    units = {} if demand is None or not demand.uses else state.resources.take(demand.uses, now.awake)
+    if workers:
+        units[WORKERS] = [workers]
+    task.units = units or None
     mark_started(state, task, now, at=now.wall)
     state.effects.actions.append(Start(task.id, task.attempt, pool.name, task.slots, ahead=False))
 
@@ -57,6 +89,8 @@ def mark_started(state: State, task: LiveTask, now: Now, *, at: float) -> None:
     task.started_at = at
     task.reason = task.exit_code = task.signal = task.message = task.pid = task.slot = None
     pool = state.pools[task.pool]
+    task.in_heap = False
+    pool.forget_waiting(task)
     pool.take(task)
     pool.totals["started"] += 1
     state.move(task, Trigger.STARTED, Status.RUNNING, now)
@@ -67,7 +101,7 @@ def mark_started(state: State, task: LiveTask, now: Now, *, at: float) -> None:
 
 def _give_ahead(state: State, pool: LivePool, now: Now) -> None:
     while True:
-        task = pool.lanes.best(state.scoring, now.wall)
+        task = _best(state, pool, now)
         if task is None:
             return
         run_s = state.run_times.find(pool.name, task.policy.kind)
@@ -78,6 +112,13 @@ def _give_ahead(state: State, pool: LivePool, now: Now) -> None:
         pool.leased[task.id] = task
         state.touch(task, now)
         state.effects.actions.append(Start(task.id, task.attempt + 1, pool.name, task.slots, ahead=True))
+
+
+def _best(state: State, pool: LivePool, now: Now) -> LiveTask | None:
+    heads = pool.lanes.heads()
+    if len(heads) < 2:
+        return heads[0] if heads else None
+    return max(heads, key=lambda head: state.place(head, now.wall))
 
 
 def take_back(state: State, task: LiveTask, now: Now) -> None:
@@ -141,27 +182,28 @@ def describe_stored(pool: LivePool) -> dict[str, object] | None:
 
 def apply_pool_resized(state: State, event: PoolResized, now: Now) -> None:
     """Another number of workers: running tasks go on, what can never fit steps aside with the reason."""
-    pool = state.get_pool(event.pool)
-    if event.workers < pool.workers:
+    resize(state, state.get_pool(event.pool), event.workers, now)
+
+
+def resize(state: State, pool: LivePool, workers: int, now: Now) -> None:
+    """Give a pool so many workers, and sort out anew what can fit."""
+    if workers < pool.workers:
         recall_leases(state, pool)
-    pool.workers = event.workers
-    for task in [*_list_too_large(state, pool), *pool.unfit.values()]:
-        if task.slots <= pool.workers:
-            del pool.unfit[task.id]
+    pool.workers = workers
+    unfit = list(pool.unfit.values())
+    pool.unfit.clear()
+    for task in [*_list_unfit(state, pool), *unfit]:
+        task.in_heap = False
         state.settle(task, now)
         state.touch(task, now)
     state.wake(pool.name)
 
 
-def _list_too_large(state: State, pool: LivePool) -> list[LiveTask]:
+def _list_unfit(state: State, pool: LivePool) -> list[LiveTask]:
     return [
         task
         for task in state.tasks.values()
-        if task.slots > pool.workers
-        and task.pool == pool.name
-        and task.status is Status.READY
-        and not task.leased
-        and task.id not in pool.unfit
+        if task.pool == pool.name and task.status is Status.READY and not task.leased and not state.fits(task, pool)
     ]
 
 

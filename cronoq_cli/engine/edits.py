@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from math import ulp
 
+from cronoq_cli.engine.demand import read_demand, read_times
 from cronoq_cli.engine.edges import find_target, open_edges
+from cronoq_cli.engine.fixed import arm_moments, move_reservation
 from cronoq_cli.engine.graph import describe_cycle
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.engine.messages import Edited, Moved, WantedEdge
@@ -34,11 +36,12 @@ def apply_edited(state: State, event: Edited, now: Now) -> list[int]:
     if task is None or not task.is_waiting or task.leased:
         raise ConflictError(f"task {event.id} is not waiting", hint="only waiting tasks can be edited")
     spec = event.spec
-    if (spec.pool, spec.slots) != (task.pool, task.slots):
-        check_fits(state.get_pool(spec.pool), spec.slots)
+    if (spec.pool, spec.slots, read_demand(spec)) != (task.pool, task.slots, task.demand):
+        check_fits(state, spec)
     if spec.key is not None and spec.key != task.key and spec.key in state.keys:
         raise ConflictError(f"key {spec.key!r} is taken by task {state.keys[spec.key]}", code="exists")
     _check_no_cycle(state, task, event)
+    move_reservation(state, task, spec, now)
     unmeetable = _respec(state, task, event, now)
     _resettle(state, task, now, stays_blocked=unmeetable is not None)
     if unmeetable is not None:
@@ -75,19 +78,24 @@ def _respec(state: State, task: LiveTask, event: Edited, now: Now) -> str | None
 def _change_pool(state: State, task: LiveTask, spec: TaskSpec) -> None:
     old, new = state.pools[task.pool], state.pools[spec.pool]
     old.unfit.pop(task.id, None)
-    old.counts[task.status] -= 1
-    new.counts[task.status] += 1
-    if (spec.pool, spec.priority) != (task.pool, task.priority):
+    old.leave_status(task)
+    demand, times = read_demand(spec), read_times(spec)
+    if (spec.pool, spec.priority, demand, times) != (task.pool, task.priority, task.demand, task.times):
         task.in_heap = False
     task.pool, task.priority, task.slots = spec.pool, spec.priority, spec.slots
+    task.demand, task.times = demand, times
+    state.intern(task)
+    new.enter_status(task)
     state.wake(old.name)
 
 
 def _change_times(state: State, task: LiveTask, spec: TaskSpec) -> None:
-    if spec.not_before != task.not_before:
+    not_before = spec.not_before if spec.start_at is None else spec.start_at
+    if not_before != task.not_before:
         backs_off = task.due_at is not None and task.due_at != task.not_before
-        task.due_at = max(task.due_at or 0.0, spec.not_before or 0.0) if backs_off else spec.not_before
-        task.not_before = spec.not_before
+        task.due_at = max(task.due_at or 0.0, not_before or 0.0) if backs_off else not_before
+        task.not_before = not_before
+    arm_moments(state, task)
     task.kill_at = spec.kill_at
     if spec.kill_at is not None:
         state.timers.arm_wall(spec.kill_at, Due.KILL_AT, task.id)

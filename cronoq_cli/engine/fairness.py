@@ -60,11 +60,12 @@ class Shares:
 
         Of those never served the first named: the caller names them in its own order. Raises ValueError when none is.
         """
-        return min(names, key=self._rank)
+        return min(names, key=self.rank)
 
-    def _rank(self, name: str) -> tuple[float, int]:
+    def rank(self, name: str) -> tuple[float, int]:
+        """What `choose` compares: the load, then the last turn."""
         return self.load(name), self._last.get(name, 0)
 
     def choose_strictly(self, names: Iterable[str]) -> str:
         """The one of the highest weight (`share = "strict"`, specification section 5), ties as in `choose`."""
-        return min(names, key=lambda name: (-self.weight(name), *self._rank(name)))
+        return min(names, key=lambda name: (-self.weight(name), *self.rank(name)))

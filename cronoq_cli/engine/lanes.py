@@ -65,7 +65,7 @@ class Lane:
         heap, tasks = self._heap, self._tasks
         while heap:
             entry = heap[0]
-            task = tasks.get(entry[-1])  # type: ignore[call-overload]  # the last number of a rank is the id
+            task: LiveTask | None = tasks.get(int(entry[-1]))
             if task is not None and self._is_at_home(task, entry):
                 if task.status is Status.READY and not task.leased:
                     return task
@@ -94,7 +94,7 @@ class Lane:
         frontier = [(heap[0], 0)] if heap else []
         while frontier:
             entry, at = heappop(frontier)
-            task = self._tasks.get(entry[-1])  # type: ignore[call-overload]
+            task = self._tasks.get(int(entry[-1]))
             if task is not None and task.id != last and self._is_at_home(task, entry) and task.status is Status.READY:
                 last = task.id
                 yield task

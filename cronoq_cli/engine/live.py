@@ -51,7 +51,9 @@ class LiveTask:
 
     `due_at`: the wall clock moment before which it may not start, because of its own start time (then it equals
     `not_before`) or of backoff. `due_awake`: the same of backoff on the awake clock. `recalled`: a lease asked back.
-    `in_heap`: an entry of it stands in its lane. `facts`: what few tasks have, by the name in the record.
+    `gathering`: the group it waits to be gathered by; `gathered_by`: the task that runs for it. `units`: what it
+    holds of resources and workers. `in_heap`: an entry of it stands in its lane. `facts`: what few tasks have, by
+    the name in the record.
     """
 
     __slots__ = (
@@ -111,7 +113,7 @@ class LiveTask:
         self.demand = read_demand(spec)
         self.times = read_times(spec)
         self.units: dict[str, list[int]] | None = None
-        self.gathering = spec.group is not None
+        self.gathering = spec.group or ""
         self.gathered_by: int | None = None
         self.held = spec.hold
         self.batch: LiveBatch | None = None
@@ -233,9 +235,12 @@ class LiveTask:
         for name in _STORED:
             setattr(task, name, getattr(record, name))
         facts = {name: getattr(record, name) for name in _FACTS if getattr(record, name)}
+        if record.spec.members:
+            facts["members"] = record.spec.members
         task.facts = facts or None
         task.units = record.units or None
-        task.gathering = record.spec.group is not None and record.gathered_by is None
+        if record.gathered_by is not None:
+            task.gathering = ""
         return task
 
 

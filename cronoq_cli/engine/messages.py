@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from cronoq_cli.engine.autoscale import MachineSeen
 from cronoq_cli.engine.edge_changes import EdgeChanges
 from cronoq_cli.engine.live import LiveTask
+from cronoq_cli.engine.pools import PoolPlan
 from cronoq_cli.model.lifecycle import Status
 from cronoq_cli.model.policy import AttemptEnd
 from cronoq_cli.model.task import AttemptRecord, Batch, Condition, Edge, TaskRecord, TaskSpec, Transition
@@ -214,6 +216,31 @@ class DrainBegan:
 
 
 @dataclass(slots=True)
+class PoolReplanned:
+    """The configuration of a pool was read anew, or changed by command; a new pool is added."""
+
+    pool: str
+    plan: PoolPlan
+
+
+@dataclass(slots=True)
+class ResourceChanged:
+    """A resource has other numbers: `permits`, or `rate` (a second) with `burst`."""
+
+    name: str
+    permits: int | None = None
+    rate: float | None = None
+    burst: float | None = None
+
+
+@dataclass(slots=True)
+class MachineLooked:
+    """The machine's load and memory were read."""
+
+    seen: MachineSeen
+
+
+@dataclass(slots=True)
 class TimePassed:
     """Something may have become due."""
 
@@ -240,6 +267,9 @@ Event = (
     | PoolResized
     | StopBegan
     | DrainBegan
+    | PoolReplanned
+    | ResourceChanged
+    | MachineLooked
     | TimePassed
 )
 
@@ -312,6 +342,9 @@ class Effects:
     transitions: list[Transition] = field(default_factory=list)
     pools: dict[str, dict[str, object] | None] = field(default_factory=dict)
     ended: list[int] = field(default_factory=list)
+    resized: bool = False
+    """Whether a pool has another size, of which the runners are to be told."""
+    run_times: dict[tuple[str, str], list[float]] = field(default_factory=dict)
     actions: list[Action] = field(default_factory=list)
 
     @property

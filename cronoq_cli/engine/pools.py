@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from cronoq_cli.engine.autoscale import AutoscaleSettings, MachineLimits, ScaleState
 from cronoq_cli.engine.demand import WORKERS
-from cronoq_cli.engine.fairness import NO_TENANT, Shares
+from cronoq_cli.engine.fairness import Shares
 from cronoq_cli.engine.lanes import Lanes
 from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.engine.overload import Victims
@@ -26,7 +26,7 @@ AHEAD_SHORT_S = 0.1
 
 
 class WorkerSet:
-    """Workers of one kind: the pool's own (no labels), or a group with labels, `shared` with tasks that ask for none."""
+    """Workers of one kind: the pool's own, or a group with labels; `shared`: also for tasks without `--on`."""
 
     __slots__ = ("busy", "labels", "shared", "workers")
 
@@ -159,6 +159,10 @@ class LivePool:
             self.counts[task.status] += 1
         if task.status is Status.READY:
             self.ready[task.priority] += 1
+        self.enter_victims(task)
+
+    def enter_victims(self, task: LiveTask) -> None:
+        """Let a task be one that may be shed, where this pool sheds: it waits, not blocked, with no fixed start."""
         sheds = self.plan.overflow.startswith("shed")
         if sheds and task.status in (Status.READY, Status.SCHEDULED) and not task.is_fixed:
             self.victims.add(task.id, task.priority)
@@ -181,6 +185,11 @@ class LivePool:
     def busy(self) -> int:
         """Slots taken, in all sets."""
         return self.sets[0].busy if len(self.sets) == 1 else sum(one.busy for one in self.sets)
+
+    @property
+    def free(self) -> int:
+        """Free slots among the workers without labels."""
+        return self.sets[0].free
 
     @property
     def capacity(self) -> int:
@@ -234,7 +243,7 @@ class LivePool:
 
 def tenant_of(task: LiveTask) -> str:
     """Whose a task is; nobody's belongs to the tenant without a name."""
-    return NO_TENANT if task.demand is None else task.demand.tenant
+    return "" if task.demand is None else task.demand.tenant
 
 
 def set_of(task: LiveTask) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from cronoq_cli.engine.core import Engine
+from cronoq_cli.engine.fixed import arm_moments, restore_reservation
 from cronoq_cli.engine.graph import decide_edge
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.engine.pools import LivePool
@@ -59,9 +60,12 @@ def _restore_task(state: State, record: TaskRecord) -> bool:
     if record.batch is not None:
         task.join(record.batch, state.batches.get(record.batch))
     if task.status in LIVE:
-        state.pools[task.pool].counts[task.status] += 1
+        state.intern(task)
+        state.pools[task.pool].enter_status(task)
         if task.key is not None:
             state.keys[task.key] = task.id
+        arm_moments(state, task)
+        restore_reservation(state, task, record.spec)
         if task.kill_at is not None:
             state.timers.arm_wall(task.kill_at, Due.KILL_AT, task.id)
     return orphan
@@ -81,6 +85,8 @@ def _settle(state: State, task: LiveTask, now: Now) -> None:
     pool = state.pools[task.pool]
     if task.status is Status.RUNNING or (task.leaving and not task.leased):
         pool.take(task)
+        if task.units is not None:
+            state.resources.restore(task.units)
     elif task.leased and not task.leaving:
         pool.leased[task.id] = task
     elif task.status in LIVE:

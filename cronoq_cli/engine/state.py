@@ -9,16 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from cronoq_cli.engine.demand import Demand
+from cronoq_cli.engine.gathering import Gathering, GroupTemplate
 from cronoq_cli.engine.graph import Graph, decide_edge
-from cronoq_cli.engine.lanes import Scoring
+from cronoq_cli.engine.lanes import Place, Scoring
 from cronoq_cli.engine.live import LiveBatch, LiveTask, Now
 from cronoq_cli.engine.messages import Effects, Revoke
-from cronoq_cli.engine.pools import LivePool, RunTimes
+from cronoq_cli.engine.pools import LivePool
+from cronoq_cli.engine.resources import Resources
+from cronoq_cli.engine.sharing import TotalWorkers
+from cronoq_cli.engine.statistics import RunTimes
 from cronoq_cli.engine.timers import Due, Timers
 from cronoq_cli.errors import InvalidError
-from cronoq_cli.model.lifecycle import ALLOWED, LIVE, Status, Trigger
+from cronoq_cli.model.lifecycle import ALLOWED, Status, Trigger
 from cronoq_cli.model.policy import Policy
 from cronoq_cli.model.task import Batch, Edge, TaskSpec, Transition
+from cronoq_cli.model.urgency import decide_urgency
 
 PolicyOf = Callable[[TaskSpec], Policy]
 
@@ -54,7 +60,14 @@ class State:
     resources: Resources = field(default_factory=Resources)
     total: TotalWorkers | None = None
     demands: dict[Demand, Demand] = field(default_factory=dict)
+    groups: dict[str, GroupTemplate] = field(default_factory=dict)
     gatherings: dict[str, Gathering] = field(default_factory=dict)
+    full_gatherings: set[str] = field(default_factory=set)
+    """Groups whose members are to be handed to one task now."""
+    max_pending: int | None = None
+    """How many tasks may wait in all pools together."""
+    scales: bool = False
+    """Whether any pool is autoscaled."""
     tokens_at: float | None = None
     """When, on the awake clock, a timer for tokens is armed already."""
 
@@ -74,12 +87,10 @@ class State:
     def move(self, task: LiveTask, trigger: Trigger, target: Status, now: Now, message: str | None = None) -> None:
         """The one way a task's status changes. Raises AssertionError for a move outside the tables."""
         assert (task.status, trigger, target) in ALLOWED, f"task {task.id}: {task.status} -> {target} by {trigger}"
-        counts = self.pools[task.pool].counts
-        if task.status in LIVE:
-            counts[task.status] -= 1
-        if target in LIVE:
-            counts[target] += 1
+        pool = self.pools[task.pool]
+        pool.leave_status(task)
         task.status = target
+        pool.enter_status(task)
         task.updated_at = now.wall
         self.effects.touched[task.id] = task
         self.tell(task, trigger._value_, now, message)
@@ -119,7 +130,7 @@ class State:
 
     def expected_s(self, task: LiveTask) -> float:
         """The expected run time of a task, seconds (specification section 4)."""
-        default_s = self.pools[task.pool].default_duration_s
+        default_s = self.pools[task.pool].plan.default_duration_s
         return self.run_times.expected_s(task.pool, task.policy.kind, task.when.estimate_s, default_s)
 
     def score(self, task: LiveTask, wall: float) -> float:
@@ -155,6 +166,8 @@ class State:
         if task.status is Status.READY:
             self._settle_ready(task, now)
         elif task.status is Status.BLOCKED:
+            if task.gathering and not task.held and not task.open_edges:
+                self._gather(task, now)
             task.reason = "held" if task.held else "dependencies" if task.open_edges else "gathering"
         elif task.status is Status.SCHEDULED and task.due_at is not None:
             task.reason = "scheduled"
@@ -164,13 +177,24 @@ class State:
             task.due_awake = now.awake + max(0.0, task.due_at - now.wall)
             self.timers.arm_awake(task.due_awake, Due.BACKOFF, task.id)
 
+    def _gather(self, task: LiveTask, now: Now) -> None:
+        """Let a task wait for the others of its group; a full group goes at once."""
+        name = task.gathering
+        gathering = self.gatherings.setdefault(name, Gathering(name))
+        gathering.join(task.id, now.wall)
+        template = self.groups.get(name)
+        if template is None or len(gathering.members) >= template.max_size:
+            self.full_gatherings.add(name)
+        else:
+            self.timers.arm_wall(gathering.due_at(template), Due.GATHER, task.id)
+
     def _settle_ready(self, task: LiveTask, now: Now) -> None:
         if task.ready_at is None:
             task.ready_at = now.wall
         task.due_at = task.due_awake = task.reason = None
         pool = self.pools[task.pool]
-        pool.note_arrival(task)
-        if not self._fits(task, pool):
+        pool.arrivals += 1
+        if not self.fits(task, pool):
             task.reason = "cannot fit"
             task.in_heap = False
             pool.unfit[task.id] = task
@@ -178,14 +202,14 @@ class State:
         pool.lanes.push(task)
         if pool.leased:
             self._recall_outranked(task, pool, now)
-        if self.leases or pool.busy < pool.workers:
+        if self.leases or not pool.is_simple or pool.busy < pool.workers:
             self.woken[task.pool] = None
 
-    def _fits(self, task: LiveTask, pool: LivePool) -> bool:
+    def fits(self, task: LiveTask, pool: LivePool) -> bool:
         """Whether what it wants is there at all, as pools and resources are sized now."""
-        if task.demand is None:
-            return pool.can_ever_fit_now(task.slots)
-        return pool.fits_now(task) and not self.resources.list_impossible(task.demand.uses)
+        if not pool.fits_now(task):
+            return False
+        return task.demand is None or not self.resources.list_impossible(task.demand.uses)
 
     def _recall_outranked(self, task: LiveTask, pool: LivePool, now: Now) -> None:
         """Take leases back that a better-placed newcomer outranks (specification section 3, `ready`).
@@ -245,10 +269,22 @@ class State:
         while ended:
             one = ended.pop()
             self._leave(one, now)
+            ended += self._end_members(one, now)
             for edge in self.graph.list_dependents(one.id):
                 skipped = self._resolve(edge, one, now)
                 if skipped is not None:
                     ended.append(skipped)
+
+    def _end_members(self, task: LiveTask, now: Now) -> list[LiveTask]:
+        """The members of a group end as the task that ran for them did."""
+        members = [self.tasks.get(task_id) for task_id in (task.facts or {}).get("members", ())]
+        ended = [member for member in members if member is not None and member.gathered_by == task.id]
+        for member in ended:
+            member.exit_code, member.signal, member.message = task.exit_code, task.signal, task.message
+            member.started_at = task.started_at
+            member.reason = f"with {task.id}"
+            self.move(member, Trigger.GATHERED, task.status, now)
+        return ended
 
     def _leave(self, task: LiveTask, now: Now) -> None:
         task.finished_at = now.wall

@@ -209,6 +209,12 @@ class RunTimes:
         known = self._known.get((pool, kind))
         return known.recent_s if known is not None and known.count >= SAMPLES_FOR_AHEAD else None
 
+    def mean_s(self, pool: str, default_s: float) -> float:
+        """The recent mean run time of a pool, its kinds weighted by how often they ran, seconds; else the default."""
+        found = [known for (name, _), known in self._known.items() if name == pool]
+        count = sum(known.count for known in found)
+        return sum(known.recent_s * known.count for known in found) / count if count else default_s
+
     def expected_s(self, pool: str, kind: str, estimate_s: float | None, default_s: float) -> float:
         """The expected run time, seconds (specification section 4).
 

@@ -5,11 +5,13 @@ Also final tasks that are to live again. References are resolved by the caller; 
 
 from __future__ import annotations
 
+from cronoq_cli.engine.bounds import NoRoomError, make_room
+from cronoq_cli.engine.demand import read_demand
 from cronoq_cli.engine.edges import find_target, open_edges
+from cronoq_cli.engine.fixed import arm_moments, reserve_all
 from cronoq_cli.engine.graph import describe_cycle, find_cycle_among
 from cronoq_cli.engine.live import LiveBatch, LiveTask, Now
 from cronoq_cli.engine.messages import Accepted, Newcomer, Retried, Revival, Submitted, WantedEdge
-from cronoq_cli.engine.pools import LivePool
 from cronoq_cli.engine.state import State
 from cronoq_cli.engine.timers import Due
 from cronoq_cli.engine.verbs import cancel_one
@@ -26,6 +28,14 @@ def apply_submitted(state: State, event: Submitted, now: Now) -> Accepted:
     ids = _choose_ids(state, len(event.newcomers), existing)
     fresh = [index for index in range(len(ids)) if index not in existing]
     _check_cycle(state, event.newcomers, ids, fresh)
+    newcomers = [event.newcomers[index] for index in fresh]
+    reserve_all(state, {ids[index]: event.newcomers[index].spec for index in fresh}, now)
+    try:
+        make_room(state, newcomers, now)
+    except NoRoomError:
+        for index in fresh:
+            state.pools[event.newcomers[index].spec.pool].reservations.remove(ids[index])
+        raise
     batch = _open_batch(state, event, ids, existing)
     for index in fresh:
         _add(state, event.newcomers[index], ids[index], now, batch if index < event.members else None)
@@ -40,7 +50,7 @@ def _judge(state: State, newcomers: list[Newcomer]) -> dict[int, int]:
     keys: set[str] = set()
     for index, newcomer in enumerate(newcomers):
         spec = newcomer.spec
-        check_fits(state.get_pool(spec.pool), spec.slots)
+        check_fits(state, spec)
         if spec.key is not None:
             if spec.key in keys:
                 raise InvalidError(f"key {spec.key!r} stands twice in one submission", code="key-twice")
@@ -52,12 +62,25 @@ def _judge(state: State, newcomers: list[Newcomer]) -> dict[int, int]:
     return existing
 
 
-def check_fits(pool: LivePool, slots: int) -> None:
-    """Raises InvalidError when a pool can never have so many slots."""
-    if not pool.can_ever_fit(slots):
+def check_fits(state: State, spec: TaskSpec) -> None:
+    """Raises InvalidError for what can never be had: pool, group or resource unknown, too many slots, no such label."""
+    pool = state.get_pool(spec.pool)
+    demand = read_demand(spec)
+    labels = () if demand is None else demand.labels
+    if labels and not any(one.serves(labels) for one in pool.sets):
+        wanted = ", ".join(f"{k}={v}" for k, v in labels)
+        raise InvalidError(f"no workers of pool {pool.name!r} have {wanted}", code="no-such-workers")
+    if not pool.can_ever_fit(spec.slots, labels):
         raise InvalidError(
-            f"{slots} slots can never fit into pool {pool.name!r}", hint=f"it has {pool.workers}", code="cannot-fit"
+            f"{spec.slots} slots can never fit into pool {pool.name!r}",
+            hint=f"it has {pool.most}",
+            code="cannot-fit",
         )
+    if demand is not None:
+        state.resources.check_possible(demand.uses)
+    if spec.group is not None and spec.group not in state.groups:
+        known = ", ".join(sorted(state.groups)) or "none"
+        raise InvalidError(f"unknown group {spec.group!r}", hint=f"known: {known}", code="unknown-group")
 
 
 def _find_live(state: State, spec: TaskSpec) -> int | None:
@@ -136,19 +159,26 @@ def next_seq(state: State, task_id: int) -> float:
 
 
 def _add(state: State, newcomer: Newcomer, task_id: int, now: Now, batch: LiveBatch | None) -> None:
-    spec = newcomer.spec
-    task = LiveTask(task_id, spec, state.policy_of(spec), seq=next_seq(state, task_id), now=now.wall)
-    task.status = Status.BLOCKED
+    task = add_task(state, newcomer.spec, task_id, now)
     task.facts = {"fingerprint": newcomer.fingerprint} if newcomer.fingerprint else None
     if batch is not None:
         task.join(batch.record.first, batch)
+
+
+def add_task(state: State, spec: TaskSpec, task_id: int, now: Now) -> LiveTask:
+    """A new task, blocked until it enters."""
+    task = LiveTask(task_id, spec, state.policy_of(spec), seq=next_seq(state, task_id), now=now.wall)
+    task.status = Status.BLOCKED
     state.next_id = max(state.next_id, task_id + 1)
     state.tasks[task_id] = task
-    state.pools[spec.pool].counts[Status.BLOCKED] += 1
+    state.intern(task)
+    state.pools[spec.pool].enter_status(task)
     state.effects.new[task_id] = spec
     state.effects.touched[task_id] = task
     if spec.kill_at is not None:
         state.timers.arm_wall(spec.kill_at, Due.KILL_AT, task_id)
+    arm_moments(state, task)
+    return task
 
 
 def _connect(state: State, newcomers: list[Newcomer], ids: list[int], index: int, now: Now) -> None:
@@ -194,10 +224,10 @@ def enter(
     unmeetable = open_edges(state, task, edges, await_s, now) if edges else None
     target = state.decide_waiting(task, now)
     if unmeetable is None and target is not Status.BLOCKED:
-        counts = state.pools[task.pool].counts
-        counts[Status.BLOCKED] -= 1
-        counts[target] += 1
+        pool = state.pools[task.pool]
+        pool.leave_status(task)
         task.status = target
+        pool.enter_status(task)
     state.settle(task, now)
     state.touch(task, now)
     state.tell(task, first_event, now)
@@ -245,7 +275,8 @@ def _revive(state: State, revival: Revival) -> None:
     task.max_attempts = task.attempt + 1 + policy.retries
     task.start_reason = "retry"
     state.tasks[task.id] = task
-    state.pools[task.pool].counts[Status.BLOCKED] += 1
+    state.intern(task)
+    state.pools[task.pool].enter_status(task)
     if task.key is not None:
         state.keys[task.key] = task.id
         answer_waiting_for_key(state, task)

@@ -17,10 +17,8 @@ from cronoq_cli.engine.messages import (
     Signalled,
     StartedNow,
     Stop,
-    TimePassed,
 )
 from cronoq_cli.engine.state import State
-from cronoq_cli.engine.timers import Due
 from cronoq_cli.model.lifecycle import LIVE, WAITING, Status, Trigger
 
 _HOLDABLE = WAITING - {Status.BLOCKED}
@@ -124,12 +122,13 @@ def apply_started_now(state: State, event: StartedNow, now: Now) -> list[int]:
     changed = []
     for task in _live(state, event.ids):
         if task.status in (Status.SCHEDULED, Status.RETRYING):
-            _make_ready(state, task, Trigger.STARTED_NOW, now)
+            make_ready(state, task, Trigger.STARTED_NOW, now)
             changed.append(task.id)
     return changed
 
 
-def _make_ready(state: State, task: LiveTask, trigger: Trigger, now: Now) -> None:
+def make_ready(state: State, task: LiveTask, trigger: Trigger, now: Now) -> None:
+    """A task that waited for its time is ready now."""
     state.move(task, trigger, Status.READY, now, "")
     state.settle(task, now)
 
@@ -142,47 +141,3 @@ def apply_signalled(state: State, event: Signalled, now: Now) -> list[int]:
             state.effects.actions.append(SendSignal(task.id, task.attempt, event.signal))
             changed.append(task.id)
     return changed
-
-
-# -- time ------------------------------------------------------------------------------------------------------------
-
-
-def apply_time_passed(state: State, event: TimePassed, now: Now) -> None:
-    """Do what has become due: starts, ends of backoff, kill-at of what waits, ends of waiting for a key."""
-    for due, task_id in state.timers.take_due(now):
-        task = state.tasks.get(task_id)
-        if task is not None and task.is_waiting:
-            _DUE[due](state, task, now)
-
-
-def _start_is_due(state: State, task: LiveTask, now: Now) -> None:
-    if task.status is Status.SCHEDULED and task.due_at is not None and task.due_at <= now.wall:
-        _make_ready(state, task, Trigger.TIME_CAME, now)
-
-
-def _backoff_is_over(state: State, task: LiveTask, now: Now) -> None:
-    if task.status is Status.RETRYING and task.due_awake is not None and task.due_awake <= now.awake:
-        _make_ready(state, task, Trigger.BACKOFF_OVER, now)
-
-
-def _kill_at_passed(state: State, task: LiveTask, now: Now) -> None:
-    if task.leased or task.kill_at is None or task.kill_at > now.wall:
-        return
-    task.reason = task.message = "kill-at time passed before it ended"
-    state.move(task, Trigger.KILL_AT_PASSED, Status.FAILED, now)
-    state.finish(task, now)
-
-
-def _awaited_too_long(state: State, task: LiveTask, now: Now) -> None:
-    for edge in state.graph.list_open(task.id):
-        if edge.awaited is not None and (edge.awaited_until or 0.0) <= now.wall:
-            state.skip(task, f"no task with key {edge.awaited}", now)
-            return
-
-
-_DUE = {
-    Due.START: _start_is_due,
-    Due.BACKOFF: _backoff_is_over,
-    Due.KILL_AT: _kill_at_passed,
-    Due.AWAITED: _awaited_too_long,
-}

@@ -63,6 +63,7 @@ class Trigger(StrEnum):
     SHED = "shed"
     RETRIED = "retried"
     UNREADABLE = "unreadable"
+    GATHERED = "gathered"
 
 
 _S = Status
@@ -85,6 +86,7 @@ _TABLE: dict[Status, dict[Trigger, set[Status]]] = {
         _T.EDITED: {_S.SCHEDULED, _S.READY, _S.RETRYING},
         _T.EDGE_UNMEETABLE: {_S.SKIPPED},
         _T.EXPIRED: {_S.MISSED},
+        _T.GATHERED: set(FINAL),
         **_WAITING_ENDS,
     },
     _S.SCHEDULED: {

@@ -263,7 +263,8 @@ class Story:
     def queue(self, pool: str = "default") -> list[int]:
         """The ready tasks of a pool in the order of their starts."""
         lanes = self.engine.state.pools[pool].lanes
-        return [task.id for task in lanes.first(10**9, self.engine.state.scoring, self.now.wall)]
+        state, wall = self.engine.state, self.now.wall
+        return [task.id for task in lanes.first(10**9, lambda task: state.place(task, wall))]
 
     # -- crash ---------------------------------------------------------------------------------------------------
 

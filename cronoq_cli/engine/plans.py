@@ -1,0 +1,56 @@
+"""Pools, resources and limits as the configuration or a command has them now, while work goes on."""
+
+from __future__ import annotations
+
+from cronoq_cli.engine.dispatch import resize
+from cronoq_cli.engine.live import Now
+from cronoq_cli.engine.messages import MachineLooked, PoolReplanned, ResourceChanged
+from cronoq_cli.engine.pools import LivePool, PoolPlan, WorkerSet
+from cronoq_cli.engine.resources import Bucket
+from cronoq_cli.engine.scaling import apply_machine_seen
+from cronoq_cli.engine.state import State
+
+
+def apply_pool_replanned(state: State, event: PoolReplanned, now: Now) -> None:
+    """Go by another plan from now on; a pool that was not there is added. What runs goes on."""
+    pool = state.pools.get(event.pool)
+    if pool is None:
+        pool = state.pools[event.pool] = LivePool(event.pool, event.plan, state.tasks)
+    old, pool.plan = pool.plan, event.plan
+    pool.configured = event.plan.workers
+    pool.shares.set_weights(event.plan.tenant_weights)
+    pool.capped = None if event.plan.limits is None else pool.capped
+    _replan_groups(pool, event.plan)
+    state.scales = any(one.plan.autoscale is not None for one in state.pools.values())
+    if old.workers != event.plan.workers or event.plan.autoscale is None:
+        resize(state, pool, event.plan.workers, now)
+    state.effects.resized = True
+    state.wake(pool.name)
+
+
+def _replan_groups(pool: LivePool, plan: PoolPlan) -> None:
+    """Sets keep their numbers, by which running tasks know them: a group that is gone stays, with no workers."""
+    sets = pool.sets
+    planned = {tuple(sorted(group.labels.items())): group for group in plan.groups}
+    for one in sets[1:]:
+        group = planned.pop(tuple(sorted(one.labels.items())), None)
+        one.workers = 0 if group is None else group.workers
+        one.shared = one.shared if group is None else group.shared
+    sets += [WorkerSet(group.workers, group.labels, shared=group.shared) for group in planned.values()]
+
+
+def apply_resource_changed(state: State, event: ResourceChanged, now: Now) -> None:
+    """Other numbers for a resource. Raises InvalidError for an unknown one or one of the other kind."""
+    if event.permits is not None:
+        state.resources.resize(event.name, event.permits)
+    if event.rate is not None:
+        known = state.resources.get(event.name)
+        burst = event.burst if event.burst is not None else known.burst if isinstance(known, Bucket) else event.rate
+        state.resources.set_rate(event.name, event.rate, burst, now.awake)
+    for pool in state.pools.values():
+        resize(state, pool, pool.workers, now)
+
+
+def apply_machine_looked(state: State, event: MachineLooked, now: Now) -> list[str]:
+    """The machine's limits cap the pools that have such; the pools where that changed."""
+    return apply_machine_seen(state, event.seen, now)
