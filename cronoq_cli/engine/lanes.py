@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from heapq import heappop, heappush
+from heapq import heappop, heappush, merge
+from itertools import islice
 from typing import Any
 
 from cronoq_cli.engine.live import DEADLINE, FIXED, LaneName, LiveTask
@@ -127,10 +128,12 @@ class Lanes:
         return [head for lanes in self._classes if lanes for head in _list_heads(lanes)]
 
     def first(self, count: int, place_of: Callable[[LiveTask], Any]) -> list[LiveTask]:
-        """Up to `count` ready tasks in the order in which they would start by today's places (for listings)."""
-        firsts = [task for lanes in self._classes for lane in lanes.values() for task in lane.first(count)]
-        firsts.sort(key=place_of, reverse=True)
-        return firsts[:count]
+        """Up to `count` ready tasks in the order in which they would start by today's places (for listings).
+
+        Heads alone are compared: inside a lane the rank decides, whatever the scores say.
+        """
+        lanes = [lane.first(count) for lanes in self._classes for lane in lanes.values()]
+        return list(islice(merge(*lanes, key=place_of, reverse=True), count))
 
 
 def _list_heads(lanes: dict[LaneName | None, Lane]) -> list[LiveTask]:

@@ -343,5 +343,5 @@ def _pool_facts(engine: Engine, name: str) -> dict[str, Any]:
         "leased": set(pool.leased),
         "unfit": set(pool.unfit),
         "counts": {status: count for status, count in pool.counts.items() if count},
-        "order": [task.id for task in pool.lanes.first(10**9, engine.state.scoring, 0.0) if not task.leased],
+        "order": [task.id for task in pool.lanes.first(10**9, lambda t: engine.state.place(t, 0.0)) if not task.leased],
     }

@@ -24,7 +24,8 @@ def show_pools(desk: Desk, request: Pools) -> Reply:
 
 def _describe(desk: Desk, pool: LivePool) -> dict[str, Any]:
     state = desk.scheduler.engine.state
-    heads = pool.lanes.first(1, state.scoring, desk.now().wall)
+    wall = desk.now().wall
+    heads = pool.lanes.first(1, lambda task: state.place(task, wall))
     return describe_pool(
         pool.name,
         workers=pool.workers,
