@@ -10,7 +10,8 @@ from typing import Any
 
 from cronoq_cli.config.loading import load_settings
 from cronoq_cli.config.paths import Paths
-from cronoq_cli.config.settings import PoolSettings, Settings
+from cronoq_cli.config.pools import PoolSettings
+from cronoq_cli.config.settings import Settings
 from cronoq_cli.errors import ExitStatus, InvalidError, NoDaemonError, NotFoundError, StoreError, UsageError
 from cronoq_cli.model.ids import find_run
 from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
@@ -183,7 +184,9 @@ class _Offline:
             waiting[word] = waiting.get(word, 0) + 1
         return describe_pool(
             name,
-            workers=pool.workers,
+            workers=pool.size.start,
+            min=pool.size.min,
+            max=pool.size.max,
             waiting=waiting,
             blocked=counts.get("blocked", 0),
             scheduled=counts.get("scheduled", 0),

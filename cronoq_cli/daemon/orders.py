@@ -10,7 +10,8 @@ from collections import OrderedDict
 from typing import Any
 
 from cronoq_cli.config.paths import Paths
-from cronoq_cli.config.settings import PoolSettings, Settings
+from cronoq_cli.config.pools import PoolSettings
+from cronoq_cli.config.settings import Settings
 from cronoq_cli.daemon.scheduler import Scheduler
 from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.engine.messages import Action, Forget, Revoke, SendSignal, Start, Stop
