@@ -53,7 +53,11 @@ class TaskFacts(TypedDict, total=False):
 
 
 class PoolFacts(TypedDict, total=False):
-    """The numbers of a pool. `waiting`: ready tasks by priority word. Moments are unix seconds."""
+    """The numbers of a pool. `waiting`: ready tasks by priority word. Moments are unix seconds.
+
+    `held`: slots kept free for fixed starts. `wait_s`, `run_s`: {mean,p50,p90,p99}. Rates are shares of 1, `groups`
+    documents of its groups: labels, workers, busy, shared.
+    """
 
     workers: int
     min: int | None
@@ -74,6 +78,15 @@ class PoolFacts(TypedDict, total=False):
     succeeded: int
     failed: int
     retried: int
+    reservations: int
+    wait_s: Mapping[str, float | None] | None
+    run_s: Mapping[str, float | None] | None
+    utilisation: float | None
+    fixed_start_hit_rate: float | None
+    deadline_hit_rate: float | None
+    worker_s: float | None
+    cost: float | None
+    groups: Sequence[Mapping[str, Any]]
 
 
 _NO_DEFAULTS = Defaults()
@@ -105,10 +118,10 @@ def describe_task(record: TaskRecord, **facts: Unpack[TaskFacts]) -> dict[str, A
         else [spec.shell or defaults.shell, "-c", spec.shell_line],
         "shell": spec.shell_line,
         "cwd": spec.cwd,
-        "tenant": None,
+        "tenant": spec.tenant or None,
         "tags": spec.tags,
-        "labels": {},
-        "resources": {},
+        "labels": spec.labels,
+        "resources": {name: _whole(amount) for name, amount in spec.uses.items()},
         "slots": spec.slots,
         "after": _describe_dependencies(record, facts.get("edges")),
         "attempt": record.attempt,
@@ -120,23 +133,23 @@ def describe_task(record: TaskRecord, **facts: Unpack[TaskFacts]) -> dict[str, A
         "outputs": record.outputs,
         "recurring": None,
         "reason_started": record.start_reason,
-        "sequence": int(record.seq) if record.seq.is_integer() else record.seq,
+        "sequence": _whole(record.seq),
         "batch": record.batch,
         "array_index": spec.array_index,
-        "group": None,
+        "group": spec.group,
         "duplicate": facts.get("duplicate", False),
-        "estimate_s": None,
+        "estimate_s": _seconds(spec.estimate_s),
         "timeout_s": defaults.timeout_s if spec.timeout_s is None else spec.timeout_s,
         "retries": defaults.retries if spec.retries is None else spec.retries,
         "on_lost": str(spec.on_lost or defaults.on_lost),
-        "expires_at": None,
+        "expires_at": _time(spec.expires_at),
         "kill_at": _time(spec.kill_at),
         "left_behind": record.left_behind,
         "updated_at": _time(record.updated_at),
         "submitted_at": _time(record.submitted_at),
         "not_before": _time(not_before),
-        "start_at": None,
-        "deadline": None,
+        "start_at": _time(spec.start_at),
+        "deadline": _time(spec.deadline),
         "started_at": _time(record.started_at),
         "finished_at": _time(record.finished_at),
         "wait_s": _waited(record, now),
@@ -161,6 +174,11 @@ def _add_environment(document: dict[str, Any], facts: TaskFacts) -> None:
         document["env_names"] = sorted(names)
     if env is not None:
         document["env"] = dict(sorted(env.items()))
+
+
+def _whole(number: float) -> float | int:
+    """A whole number without a fraction: `2`, not `2.0`."""
+    return int(number) if float(number).is_integer() else number
 
 
 def _time(at: float | None) -> str | None:
@@ -328,20 +346,20 @@ def describe_pool(name: str, **facts: Unpack[PoolFacts]) -> dict[str, Any]:
         "scheduled": facts.get("scheduled", 0),
         "retrying": facts.get("retrying", 0),
         "running": facts.get("running", 0),
-        "reservations": 0,
+        "reservations": facts.get("reservations", 0),
         "oldest_ready_s": None if oldest is None or now is None else _seconds(now - oldest),
         "started": facts.get("started", 0),
         "succeeded": facts.get("succeeded", 0),
         "failed": facts.get("failed", 0),
         "retried": facts.get("retried", 0),
-        "wait_s": None,
-        "run_s": None,
-        "utilisation": None,
-        "fixed_start_hit_rate": None,
-        "deadline_hit_rate": None,
-        "worker_s": None,
-        "cost": None,
-        "groups": [],
+        "wait_s": facts.get("wait_s"),
+        "run_s": facts.get("run_s"),
+        "utilisation": facts.get("utilisation"),
+        "fixed_start_hit_rate": facts.get("fixed_start_hit_rate"),
+        "deadline_hit_rate": facts.get("deadline_hit_rate"),
+        "worker_s": _seconds(facts.get("worker_s")),
+        "cost": facts.get("cost"),
+        "groups": list(facts.get("groups", ())),
     }
 
 
