@@ -15,6 +15,7 @@ from typing import Any, TypedDict, Unpack
 from cronoq_cli.errors import UsageError
 from cronoq_cli.model.lifecycle import FINAL, Status
 from cronoq_cli.model.moment import format_utc
+from cronoq_cli.model.resource import format_rate
 from cronoq_cli.model.task import AttemptRecord, Dependency, Edge, OnLost, Priority, TaskRecord, Transition
 
 _PRIORITY_WORDS = {int(priority): priority.word for priority in Priority}
@@ -113,9 +114,7 @@ def describe_task(record: TaskRecord, **facts: Unpack[TaskFacts]) -> dict[str, A
         "status": record.status.value,
         "reason": record.reason,
         "held": record.held,
-        "command": spec.command
-        if spec.shell_line is None
-        else [spec.shell or defaults.shell, "-c", spec.shell_line],
+        "command": spec.command if spec.shell_line is None else [spec.shell or defaults.shell, "-c", spec.shell_line],
         "shell": spec.shell_line,
         "cwd": spec.cwd,
         "tenant": spec.tenant or None,
@@ -360,6 +359,39 @@ def describe_pool(name: str, **facts: Unpack[PoolFacts]) -> dict[str, Any]:
         "worker_s": _seconds(facts.get("worker_s")),
         "cost": facts.get("cost"),
         "groups": list(facts.get("groups", ())),
+    }
+
+
+class ResourceFacts(TypedDict, total=False):
+    """The numbers of a resource: `permits` of a semaphore, or `rate_s` (units a second) and `burst` of a token bucket.
+
+    `free`: units there now. `held_by`: ids of the tasks that hold some. `waiting`: tasks that lack some of it, None where
+    nobody knows. `changed`: by command, unlike the configuration.
+    """
+
+    permits: int | None
+    rate_s: float | None
+    burst: float | None
+    free: float | None
+    held_by: Sequence[int]
+    waiting: int | None
+    changed: bool
+
+
+def describe_resource(name: str, **facts: Unpack[ResourceFacts]) -> dict[str, Any]:
+    """The document of a resource; `rate` is text such as `10/s`, `rate_per_s` the same as a number."""
+    rate_s, free, burst = facts.get("rate_s"), facts.get("free"), facts.get("burst")
+    return {
+        "name": name,
+        "kind": "semaphore" if rate_s is None else "token bucket",
+        "permits": facts.get("permits"),
+        "rate": None if rate_s is None else format_rate(rate_s),
+        "rate_per_s": rate_s,
+        "burst": None if burst is None else _whole(burst),
+        "free": None if free is None else _whole(free),
+        "held_by": list(facts.get("held_by", ())),
+        "waiting": facts.get("waiting"),
+        "changed": facts.get("changed", False),
     }
 
 
