@@ -365,8 +365,8 @@ def describe_pool(name: str, **facts: Unpack[PoolFacts]) -> dict[str, Any]:
 class ResourceFacts(TypedDict, total=False):
     """The numbers of a resource: `permits` of a semaphore, or `rate_s` (units a second) and `burst` of a token bucket.
 
-    `free`: units there now. `held_by`: ids of the tasks that hold some. `waiting`: tasks that lack some of it, None where
-    nobody knows. `changed`: by command, unlike the configuration.
+    `free`: units there now. `held_by`: ids of the tasks that hold some. `waiting`: tasks that lack some of it, None
+    where nobody knows. `changed`: by command, unlike the configuration.
     """
 
     permits: int | None
