@@ -9,14 +9,11 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cronoq_cli.client.connection import Connection, ConnectionLost, ProcessEnd, find_connection
 from cronoq_cli.client.launch import launch_daemon
-from cronoq_cli.client.offline import answer_offline
-from cronoq_cli.config.loading import load_settings
 from cronoq_cli.config.paths import Paths
-from cronoq_cli.config.settings import DaemonSettings
 from cronoq_cli.errors import CronoqError, NoDaemonError, ProtocolError
 from cronoq_cli.wire import codec
 from cronoq_cli.wire.codec import RemoteError
@@ -32,6 +29,9 @@ from cronoq_cli.wire.requests import (
     Watch,
 )
 from cronoq_cli.wire.version import VERSION
+
+if TYPE_CHECKING:
+    from cronoq_cli.config.settings import DaemonSettings
 
 IN_TASK_S = 10.0
 """How long a command inside a task waits for a daemon (specification section 1)."""
@@ -74,6 +74,8 @@ class SocketGateway:
     @cached_property
     def settings(self) -> DaemonSettings:
         """What the configuration says of the daemon. Raises InvalidError."""
+        from cronoq_cli.config.loading import load_settings  # only who has to start a daemon needs it
+
         return load_settings(self.paths.config_file).daemon
 
     def ask(self, request: Request) -> Reply:
@@ -138,6 +140,8 @@ class SocketGateway:
         return False
 
     def _answer_offline(self, request: Request) -> Reply:
+        from cronoq_cli.client.offline import answer_offline  # brings SQLite along: not for the usual way
+
         reply = answer_offline(self.paths, request, time.time())
         if not isinstance(request, DaemonStatus):
             self.note("no daemon runs; this is what its store says")

@@ -11,7 +11,6 @@ import fcntl
 import json
 import os
 import select
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -161,6 +160,8 @@ def _start(paths: Paths, env: Mapping[str, str], *, standby: bool) -> dict[str, 
 
 def _spawn(command: list[str], paths: Paths, env: Mapping[str, str], ready: int) -> None:
     """Run the command until it has put itself into the background; what it prints early goes to its log."""
+    import subprocess  # only who starts a daemon needs it
+
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
         log = os.open(os.fsencode(paths.daemon_log), flags, 0o600)

@@ -103,7 +103,7 @@ class Orders:
         if pool.rlimits:
             start["rlimits"] = pool.rlimits
         self._add_outputs(start, task.id, action.attempt, spec)
-        orders.append(start)
+        orders.append({name: value for name, value in start.items() if value is not None})
         return orders
 
     def _add_outputs(self, start: dict[str, Any], task_id: int, attempt: int, spec: TaskSpec) -> None:

@@ -25,31 +25,41 @@ class NotYet(Exception):
         self.ids = tuple(ids)
 
 
+class Ticket:
+    """Who asked, through every time the call is run again: `number` is the present entry, None while it does not wait."""
+
+    __slots__ = ("number",)
+
+    def __init__(self) -> None:
+        self.number: int | None = None
+
+
 class Parked:
     """What waits, found by the tasks it waits for."""
 
     def __init__(self) -> None:
         self._next = 0
-        self._entries: dict[int, tuple[Unsettled | NotYet, Call, Done]] = {}
+        self._entries: dict[int, tuple[Unsettled | NotYet, Call, Done, Ticket]] = {}
         self._by_task: dict[int, set[int]] = {}
         self._unsettled: set[int] = set()
 
-    def add(self, reason: Unsettled | NotYet, call: Call, done: Done) -> int:
-        """Keep a call; returns its number."""
+    def add(self, reason: Unsettled | NotYet, call: Call, done: Done, ticket: Ticket) -> None:
+        """Keep a call; its number is on the ticket."""
         self._next += 1
-        self._entries[self._next] = (reason, call, done)
+        ticket.number = self._next
+        self._entries[self._next] = (reason, call, done, ticket)
         if isinstance(reason, NotYet):
             for task_id in reason.ids:
                 self._by_task.setdefault(task_id, set()).add(self._next)
         else:
             self._unsettled.add(self._next)
-        return self._next
 
-    def forget(self, number: int) -> Unsettled | NotYet | None:
+    def forget(self, number: int | None) -> Unsettled | NotYet | None:
         """Drop an entry (its client went away); why it waited, or None when it waits no more."""
-        entry = self._entries.pop(number, None)
-        if entry is None:
+        entry = None if number is None else self._entries.pop(number, None)
+        if entry is None or number is None:
             return None
+        entry[3].number = None
         reason = entry[0]
         self._unsettled.discard(number)
         if isinstance(reason, NotYet):
@@ -61,20 +71,21 @@ class Parked:
                         del self._by_task[task_id]
         return reason
 
-    def take_ended(self, ended: Iterable[int]) -> Iterator[tuple[Call, Done]]:
+    def take_ended(self, ended: Iterable[int]) -> Iterator[tuple[Call, Done, Ticket]]:
         """What waited for one of these tasks to end, removed."""
         numbers = sorted({number for task_id in ended for number in self._by_task.get(task_id, ())})
         for number in numbers:
-            _, call, done = self._entries[number]
-            self.forget(number)
-            yield call, done
+            if number in self._entries:
+                _, call, done, ticket = self._entries[number]
+                self.forget(number)
+                yield call, done, ticket
 
-    def take_settled(self, is_leased: Callable[[int], bool]) -> list[tuple[Unsettled, Call, Done]]:
+    def take_settled(self, is_leased: Callable[[int], bool]) -> list[tuple[Unsettled, Call, Done, Ticket]]:
         """What waited for leases none of which is out any more, removed."""
-        settled: list[tuple[Unsettled, Call, Done]] = []
+        settled: list[tuple[Unsettled, Call, Done, Ticket]] = []
         for number in sorted(self._unsettled):
-            reason, call, done = self._entries[number]
+            reason, call, done, ticket = self._entries[number]
             if isinstance(reason, Unsettled) and not any(map(is_leased, reason.ids)):
                 self.forget(number)
-                settled.append((reason, call, done))
+                settled.append((reason, call, done, ticket))
         return settled

@@ -312,7 +312,7 @@ class Runners:
         ended = [dict(record, event=Event.ENDED) for record in message.get("ended", [])]
         running = [dict(record, event=Event.STARTED) for record in message.get("running", [])]
         runner.known = set()
-        for record in [*running, *ended, *({"token": token} for token in message.get("waiting", []))]:
+        for record in [*running, *ended, *({"token": token} for token in _list_other(message))]:
             parsed = parse_token(record["token"])
             if parsed is not None:
                 runner.known.add(parsed[1:])
@@ -359,6 +359,11 @@ class Runners:
             self.recovered["requeued"] += len(unknown)
             self._counting = False
         self.compared.set()
+
+
+def _list_other(hello: dict[str, Any]) -> list[str]:
+    """Tokens a hello knows of without telling more: what waits, and ends that follow it."""
+    return [*hello.get("waiting", []), *hello.get("later", [])]
 
 
 def _chunks(orders: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:

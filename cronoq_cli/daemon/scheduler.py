@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeVar
 
 from cronoq_cli.daemon.changes import collect_changes
-from cronoq_cli.daemon.parked import NotYet, Parked, Unsettled
+from cronoq_cli.daemon.parked import NotYet, Parked, Ticket, Unsettled
 from cronoq_cli.engine.core import Engine
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.engine.messages import Action, Effects, Event, LeasesRevoked, LeasesSettled, TimePassed
@@ -101,40 +101,42 @@ class Scheduler:
         """Run `call` and hand its result to `done` when what it changed is committed.
 
         A call that must wait (Unsettled, NotYet) has changed nothing and is run again; what forgets it is returned."""
+        ticket = Ticket()
+        self._run(call, done, ticket)
+        return None if ticket.number is None else lambda: self._forget(ticket)
+
+    def _run(self, call: Callable[[], Any], done: Done, ticket: Ticket) -> None:
         self._needs_commit = False
         try:
             result: Any = call()
         except (Unsettled, NotYet) as reason:
-            return self._park(reason, call, done)
+            self._parked.add(reason, call, done, ticket)
+            if isinstance(reason, Unsettled):
+                self.apply(LeasesRevoked(ids=list(reason.ids)))
+            return
         except BaseException as error:  # handed to the one who asked, who knows what to say of it
             result = error
         if self._needs_commit and self._has_pending():
             self._answers.append((done, result))
         else:
             done(result)
-        return None
 
-    def _park(self, reason: Unsettled | NotYet, call: Callable[[], Any], done: Done) -> Callable[[], None]:
-        entry = self._parked.add(reason, call, done)
-        if isinstance(reason, Unsettled):
-            self.apply(LeasesRevoked(ids=list(reason.ids)))
-        return lambda: self._forget(entry)
-
-    def _forget(self, entry: int) -> None:
-        reason = self._parked.forget(entry)
+    def _forget(self, ticket: Ticket) -> None:
+        """The one who asked is gone."""
+        reason = self._parked.forget(ticket.number)
         if isinstance(reason, Unsettled):
             self.apply(LeasesSettled(list(reason.ids)))
 
     def settle_parked(self) -> None:
         """Run again what waited for leases that are settled now (called after the runner's reports)."""
-        for reason, call, done in self._parked.take_settled(self._is_leased):
-            self.run(call, done)
+        for reason, call, done, ticket in self._parked.take_settled(self._is_leased):
+            self._run(call, done, ticket)
             self.apply(LeasesSettled(list(reason.ids)))
 
     def release_parked(self, number: int) -> None:
         """Run again what waits for this task number."""
-        for call, done in self._parked.take_ended([number]):
-            self.run(call, done)
+        for call, done, ticket in self._parked.take_ended([number]):
+            self._run(call, done, ticket)
 
     def _is_leased(self, task_id: int) -> bool:
         task = self.engine.find(task_id)
@@ -193,8 +195,8 @@ class Scheduler:
             self.on_commit(effects.transitions)
         if effects.ended:
             self.on_ended()
-            for call, done in self._parked.take_ended(effects.ended):
-                self.run(call, done)
+            for call, done, ticket in self._parked.take_ended(effects.ended):
+                self._run(call, done, ticket)
         self._trim_specs()
         self._arm()
 

@@ -31,7 +31,7 @@ def dispatch_woken(state: State, now: Now) -> None:
         name = next(iter(state.woken))
         del state.woken[name]
         pool = state.pools[name]
-        if not (state.stopping or state.draining or pool.paused) and state.compared:
+        if state.compared and not (pool.paused or state.draining or state.stopping):
             _fill(state, pool, now)
 
 

@@ -114,26 +114,26 @@ class Lanes:
 
     def best(self, scoring: Scoring, wall: float) -> LiveTask | None:
         """The head with the highest score, the older sequence on a tie; lanes of full arrays stand aside."""
-        heads = [head for lanes in self._classes if lanes for head in self._open_heads(lanes)]
+        heads = [head for lanes in self._classes if lanes for head in _list_heads(lanes)]
         if len(heads) < 2:
             return heads[0] if heads else None
         return max(heads, key=lambda head: (scoring.score(head, wall), -head.seq))
-
-    def _open_heads(self, lanes: dict[int | None, Lane]) -> list[LiveTask]:
-        heads = []
-        empty = []
-        for want, lane in lanes.items():
-            head = lane.head()
-            if head is None:
-                empty.append(want)
-            elif want is None or head.batch is None or not head.batch.is_full:
-                heads.append(head)
-        for want in empty:
-            del lanes[want]
-        return heads
 
     def first(self, count: int, scoring: Scoring, wall: float) -> list[LiveTask]:
         """Up to `count` ready tasks in the order in which they would start by today's scores (for listings)."""
         firsts = [task for lanes in self._classes for lane in lanes.values() for task in lane.first(count)]
         firsts.sort(key=lambda task: (-scoring.score(task, wall), task.seq))
         return firsts[:count]
+
+
+def _list_heads(lanes: dict[int | None, Lane]) -> list[LiveTask]:
+    """The heads of one class that may start; the empty lane of an array is dropped, that of plain tasks stays."""
+    heads = []
+    for want, lane in tuple(lanes.items()):
+        head = lane.head()
+        if head is not None:
+            if want is None or head.batch is None or not head.batch.is_full:
+                heads.append(head)
+        elif want is not None:
+            del lanes[want]
+    return heads

@@ -74,8 +74,9 @@ class State:
         if target in LIVE:
             counts[target] += 1
         task.status = target
-        self.touch(task, now)
-        self.tell(task, trigger.value, now, message)
+        task.updated_at = now.wall
+        self.effects.touched[task.id] = task
+        self.tell(task, trigger._value_, now, message)
 
     def touch(self, task: LiveTask, now: Now) -> None:
         """Mark a task's state as changed, to be written with the next commit."""
@@ -91,7 +92,7 @@ class State:
                 id=task.id,
                 key=task.key,
                 pool=task.pool,
-                status=task.status.value,
+                status=task.status._value_,
                 attempt=task.attempt or None,
                 message=message if message is not None else task.reason,
             )
@@ -140,7 +141,8 @@ class State:
         pool.lanes.push(task)
         if pool.leased:
             self._recall_outranked(task, pool, now)
-        self.woken[task.pool] = None
+        if self.leases or pool.busy < pool.workers:
+            self.woken[task.pool] = None
 
     def _recall_outranked(self, task: LiveTask, pool: LivePool, now: Now) -> None:
         """Take leases back that a better-placed newcomer outranks (specification section 3, `ready`).
@@ -204,7 +206,7 @@ class State:
         if task.key is not None and self.keys.get(task.key) == task.id:
             del self.keys[task.key]
         pool = self.pools[task.pool]
-        pool.totals[task.status.value] += 1
+        pool.totals[task.status._value_] += 1
         pool.unfit.pop(task.id, None)
         self.forget_edges(task)
         if task.batch is not None:

@@ -5,8 +5,6 @@ Also final tasks that are to live again. References are resolved by the caller; 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from cronoq_cli.engine.edges import find_target, open_edges
 from cronoq_cli.engine.graph import describe_cycle, find_cycle_among
 from cronoq_cli.engine.live import LiveBatch, LiveTask, Now
@@ -76,8 +74,10 @@ def _refuse_if_asked(spec: TaskSpec, found: int) -> None:
 
 def _choose_ids(state: State, count: int, existing: dict[int, int]) -> list[int]:
     """The ids of a submission; those of new tasks are given for good when the first of them is added."""
-    ids = []
     next_id = state.next_id
+    if not existing:
+        return list(range(next_id, next_id + count))
+    ids = []
     for index in range(count):
         ids.append(existing.get(index, next_id))
         next_id += index not in existing
@@ -86,10 +86,10 @@ def _choose_ids(state: State, count: int, existing: dict[int, int]) -> list[int]
 
 def _check_cycle(state: State, newcomers: list[Newcomer], ids: list[int], fresh: list[int]) -> None:
     """Raises InvalidError for a cycle among the new, or through live tasks that wait for the key of a new one."""
+    if not any(newcomers[index].edges for index in fresh):
+        return
     keys = {newcomers[index].spec.key: ids[index] for index in fresh if newcomers[index].spec.key is not None}
     wants = {ids[index]: _list_targets(state, newcomers[index].edges, ids, keys) for index in fresh}
-    if not any(wants.values()):
-        return
     cycle = find_cycle_among(wants)
     answered: dict[int, list[int]] = {}
     for key, task_id in keys.items():
@@ -119,8 +119,10 @@ def _list_targets(state: State, edges: list[WantedEdge], ids: list[int], keys: d
 
 
 def _open_batch(state: State, event: Submitted, ids: list[int], existing: dict[int, int]) -> LiveBatch | None:
+    if not event.batch:
+        return None
     fresh = [ids[index] for index in range(event.members) if index not in existing]
-    if not event.batch or not fresh:
+    if not fresh:
         return None
     record = Batch(first=fresh[0], last=fresh[-1], limit=event.limit, max_fails=event.max_fails)
     state.effects.batches[record.first] = record
@@ -152,10 +154,9 @@ def _add(state: State, newcomer: Newcomer, task_id: int, now: Now, batch: LiveBa
 def _connect(state: State, newcomers: list[Newcomer], ids: list[int], index: int, now: Now) -> None:
     """Give a new task its edges and its first status."""
     newcomer, task = newcomers[index], state.tasks[ids[index]]
-    gone = _replace(state, task, now)
     edges = [_place(edge, newcomers, ids) for edge in newcomer.edges]
-    edges += [WantedEdge(Condition.GONE, target=target) for target in gone]
     if task.key is not None:
+        edges += [WantedEdge(Condition.GONE, target=target) for target in _replace(state, task, task.key, now)]
         state.keys[task.key] = task.id
         answer_waiting_for_key(state, task)
     enter(state, task, edges, newcomer.spec.await_deps_s, now, "submitted")
@@ -167,11 +168,11 @@ def _place(edge: WantedEdge, newcomers: list[Newcomer], ids: list[int]) -> Wante
     return WantedEdge(edge.condition, target=ids[edge.index], final=newcomers[edge.index].existing_final)
 
 
-def _replace(state: State, task: LiveTask, now: Now) -> list[int]:
+def _replace(state: State, task: LiveTask, key: str, now: Now) -> list[int]:
     """Cancel the live task whose key a newcomer takes over; whose processes must be gone before that may start.
 
     When the old one waited itself for those it replaced, the newcomer waits for them in its place."""
-    old = state.tasks.get(state.keys.get(task.key or "", 0))
+    old = state.tasks.get(state.keys.get(key, 0))
     if old is None:
         return []
     before = [edge.target for edge in state.graph.list_open(old.id) if edge.condition is Condition.GONE]
@@ -187,10 +188,10 @@ def answer_waiting_for_key(state: State, task: LiveTask) -> None:
 
 
 def enter(
-    state: State, task: LiveTask, edges: Iterable[WantedEdge], await_s: float | None, now: Now, first_event: str
+    state: State, task: LiveTask, edges: list[WantedEdge], await_s: float | None, now: Now, first_event: str
 ) -> None:
     """Let a task (blocked so far) begin: open edges, then its status, then what belongs to that."""
-    unmeetable = open_edges(state, task, edges, await_s, now)
+    unmeetable = open_edges(state, task, edges, await_s, now) if edges else None
     target = state.decide_waiting(task, now)
     if unmeetable is None and target is not Status.BLOCKED:
         counts = state.pools[task.pool].counts

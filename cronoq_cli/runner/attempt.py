@@ -66,6 +66,7 @@ class Attempt:
         "order",
         "pid",
         "report",
+        "slot",
         "started_at",
         "started_awake",
         "stop_signal",
@@ -91,6 +92,7 @@ class Attempt:
         self.logs: tuple[bytes, ...] = ()
         report = order.get("report")
         self.report: bytes | None = encode_text(report) if report else None
+        self.slot: int | None = None
         self.pid: int | None = None
         self.ticks: int | None = None
         self.started_at: float | None = None
@@ -126,7 +128,8 @@ def format_started(attempt: Attempt) -> str:
     """The report of a start, also told in a hello."""
     at = "null" if attempt.started_at is None else repr(attempt.started_at)
     pid = "null" if attempt.pid is None else attempt.pid
-    return f'{{"event":"started","token":{format_text(attempt.token)},"pid":{pid},"at":{at}}}'
+    slot = "null" if attempt.slot is None else attempt.slot
+    return f'{{"event":"started","token":{format_text(attempt.token)},"pid":{pid},"at":{at},"slot":{slot}}}'
 
 
 def format_ended(attempt: Attempt, outcome: Outcome) -> str:

@@ -4,23 +4,43 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
+from heapq import heappop, heappush
 
 from cronoq_cli.runner.attempt import Attempt
 
 
 class Lane:
-    """The waiting starts of one pool and the slots in use; a capacity of None is no limit."""
+    """The waiting starts of one pool and the slots in use; a capacity of None is no limit.
 
-    __slots__ = ("busy", "capacity", "waiting")
+    Each running start has an index of its own, the smallest that is free (CRONOQ_SLOT)."""
+
+    __slots__ = ("_free", "_next", "busy", "capacity", "waiting")
 
     def __init__(self) -> None:
         self.capacity: int | None = None
         self.busy = 0
+        self._free: list[int] = []
+        self._next = 0
         self.waiting: OrderedDict[str, Attempt] = OrderedDict()
 
     def has_room(self, width: int) -> bool:
         """Whether a start of that width fits beside what runs."""
         return self.capacity is None or self.busy + width <= self.capacity
+
+    def begin(self, attempt: Attempt) -> None:
+        """Count a start as running and give it its index."""
+        self.busy += attempt.width
+        if self._free:
+            attempt.slot = heappop(self._free)
+        else:
+            attempt.slot = self._next
+            self._next += 1
+
+    def end(self, attempt: Attempt) -> None:
+        """Count a start no more; its index is free again."""
+        self.busy -= attempt.width
+        if attempt.slot is not None:
+            heappush(self._free, attempt.slot)
 
 
 class Lanes:
@@ -63,7 +83,7 @@ class Lanes:
     def free(self, attempt: Attempt) -> None:
         """Give back the slots of a start that was taken."""
         lane = self._lanes[attempt.lane]
-        lane.busy -= attempt.width
+        lane.end(attempt)
         self._changed[attempt.lane] = lane
 
     def take(self, limit: int) -> list[Attempt]:
@@ -86,7 +106,7 @@ class Lanes:
             return False
         del lane.waiting[head.token]
         del self._waiting[head.token]
-        lane.busy += head.width
+        lane.begin(head)
         taken.append(head)
         return True
 

@@ -58,6 +58,8 @@ class Service:
         if isinstance(lanes, dict):
             self._supervisor.lanes.set_capacities(lanes, only_these=True)
         ended = [ended.text for ended in self._supervisor.ended.values()]
+        # Ends beyond the first thousands follow as reports: that they are known is said at once.
+        later = list(self._supervisor.ended)[_ENDS_IN_HELLO:]
         head = {
             "event": Event.HELLO,
             "version": VERSION,
@@ -66,6 +68,7 @@ class Service:
             "boot_id": self._boot_id,
             "epoch": self._session.epoch,
             "waiting": self._supervisor.lanes.list_waiting(),
+            "later": later,
         }
         running = ",".join(map(format_started, self._supervisor.running.values()))
         first = ",".join(ended[:_ENDS_IN_HELLO])

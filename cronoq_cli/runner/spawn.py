@@ -21,6 +21,7 @@ IGNORED_SIGNALS: Final = tuple(
 """What the runner itself ignores, and every task gets back at its default."""
 
 TOKEN_VARIABLE: Final = "CRONOQ_TOKEN"
+SLOT_VARIABLE: Final = "CRONOQ_SLOT"
 
 # What execvp of the C library takes for a PATH that is not set.
 _DEFAULT_PATH: Final = b"PATH=/bin:/usr/bin"
@@ -96,6 +97,8 @@ class Spawner:
         environment = dict(attempt.environment)
         for name, value in (order.get("vars") or {}).items():
             add_variable(environment, f"{name}={value}")
+        if attempt.slot is not None:
+            add_variable(environment, f"{SLOT_VARIABLE}={attempt.slot}")
         add_variable(environment, f"{TOKEN_VARIABLE}={attempt.token}")
         return environment
 

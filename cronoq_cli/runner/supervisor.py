@@ -143,8 +143,8 @@ class Supervisor:
             self._answer(Event.UNKNOWN, token)
 
     def forget(self, tokens: list[str]) -> None:
-        """The daemon has committed these ends."""
-        known = [token for token in tokens if token in self.ended]
+        """The daemon has committed these ends; an end that was told twice may be acknowledged twice."""
+        known = [token for token in dict.fromkeys(tokens) if token in self.ended]
         for token in known:
             ended = self.ended.pop(token)
             if ended.report is not None:

@@ -67,17 +67,17 @@ class Cronoq:
         if input is None:
             more.setdefault("stdin", subprocess.DEVNULL)
         else:
-            more["input"] = input
-        return subprocess.run(
+            more["input"] = os.fsencode(input)
+        done = subprocess.run(
             [*self.command, *_words(words)],
             env={**self.env, **(env or {})},
             timeout=timeout,
             check=False,
             capture_output=True,
-            encoding="utf-8",
-            errors="surrogateescape",
             **more,
         )
+        # Decoded here, since subprocess would turn carriage returns into newlines.
+        return Done(done.args, done.returncode, os.fsdecode(done.stdout), os.fsdecode(done.stderr))
 
     def start(self, *words: str | bytes | int, env: Mapping[str, str] | None = None, **more: Any) -> Any:
         """The command as a running process with pipes on stdout and stderr (bytes)."""
@@ -124,29 +124,29 @@ class Cronoq:
     ) -> Value:
         """The first true value of `condition`, looked at again and again; fails the test after `within_s`."""
         deadline = time.monotonic() + within_s
+        pause_s = 0.01
         while True:
             value = condition()
             if value:
                 return value
             if time.monotonic() > deadline:
                 pytest.fail(f"{what} did not come true within {within_s:g} s; last seen {value!r}{self.log_tail()}")
-            time.sleep(0.02)
+            time.sleep(pause_s)
+            pause_s = min(pause_s * 1.3, 0.2)
 
     def wait_for(self, ref: int | str, *statuses: str, within_s: float = PATIENCE_S) -> dict[str, Any]:
         """The task's document once its status is one of `statuses` (without any: once it is final)."""
         wanted = frozenset(statuses) or FINAL
-        last: dict[str, Any] = {}
-
-        def is_there() -> bool:
-            last.update(self.show(ref))
-            return last["status"] in wanted
-
+        if wanted <= FINAL:
+            self("wait", ref, "--timeout", f"{within_s}s", timeout=within_s + 30)
+        task = self.show(ref)
         deadline = time.monotonic() + within_s
-        while not is_there():
-            if time.monotonic() > deadline or (last["status"] in FINAL and not wanted & FINAL):
-                pytest.fail(f"task {ref} is {last['status']} ({last['reason']}), not {set(wanted)}{self.log_tail()}")
-            time.sleep(0.02)
-        return last
+        while task["status"] not in wanted:
+            if time.monotonic() > deadline or task["status"] in FINAL:
+                pytest.fail(f"task {ref} is {task['status']} ({task['reason']}), not {set(wanted)}{self.log_tail()}")
+            time.sleep(0.05)
+            task = self.show(ref)
+        return task
 
     # -- processes -----------------------------------------------------------------------------------------------
 
@@ -207,9 +207,8 @@ def _read(pid: int, file: str) -> bytes:
         return b""
 
 
-@pytest.fixture
-def make_cronoq() -> Iterator[Callable[..., Cronoq]]:
-    """Makes a cronoq in a directory that is named, or in a new one; all are stopped at the end of the test."""
+@contextlib.contextmanager
+def _making() -> Iterator[Callable[..., Cronoq]]:
     base = Path(tempfile.mkdtemp(prefix="cronoq-"))
     made: list[Cronoq] = []
 
@@ -221,6 +220,20 @@ def make_cronoq() -> Iterator[Callable[..., Cronoq]]:
     left = {str(one.home): found for one in made if (found := one.finish())}
     shutil.rmtree(base, ignore_errors=True)
     assert not left, f"processes were left: {left}"
+
+
+@pytest.fixture
+def make_cronoq() -> Iterator[Callable[..., Cronoq]]:
+    """Makes a cronoq in a directory that is named, or in a new one; all are stopped at the end of the test."""
+    with _making() as make:
+        yield make
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Cronoq]:
+    """One cronoq for all tests of a file that leave its daemon as they found it: starting one costs a second."""
+    with _making() as make:
+        yield make()
 
 
 @pytest.fixture

@@ -111,9 +111,9 @@ def test_a_full_disk_is_told_and_never_a_success(home: Path) -> None:
 
 def test_an_interrupt_while_waiting_is_130_without_a_word(home: Path) -> None:
     Client(home).start()
-    code = raising("return context.streams.wait(WaitTasks(select=Selector(all=True)), None).exit")
+    work = "context.streams.wait(WaitTasks(select=Selector(all=True)), None)"
+    code = raising(f"print('here', flush=True); {work}")
     code = "from cronoq_cli.wire.requests import Selector, WaitTasks\n" + code
-    code = code.replace("def run_line", "print('here', flush=True)\ndef run_line")
     variables = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "CRONOQ_HOME": str(home)}
     with subprocess.Popen(
         [sys.executable, "-P", "-c", code], env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE

@@ -34,7 +34,17 @@ from cronoq_cli.engine.messages import (
 from cronoq_cli.engine.recovery import restore
 from cronoq_cli.model.lifecycle import LIVE, Status
 from cronoq_cli.model.policy import AttemptEnd, Policy
-from cronoq_cli.model.task import AttemptRecord, Backoff, Batch, Condition, Edge, OnLost, TaskRecord, TaskSpec, Transition
+from cronoq_cli.model.task import (
+    AttemptRecord,
+    Backoff,
+    Batch,
+    Condition,
+    Edge,
+    OnLost,
+    TaskRecord,
+    TaskSpec,
+    Transition,
+)
 
 EdgeKey = tuple[int, int, str, str]
 
@@ -289,7 +299,9 @@ def edges(after: Iterable[int | WantedEdge]) -> list[WantedEdge]:
     return [WantedEdge(Condition.SUCCESS, target=one) if isinstance(one, int) else one for one in after]
 
 
-def member(name: str = "job", *, after: Iterable[int] = (), on: Condition = Condition.SUCCESS, **fields: Any) -> Newcomer:
+def member(
+    name: str = "job", *, after: Iterable[int] = (), on: Condition = Condition.SUCCESS, **fields: Any
+) -> Newcomer:
     """One task of a submission; `after`: indexes of other members."""
     return Newcomer(spec(name, **fields), [WantedEdge(on, index=index) for index in after])
 

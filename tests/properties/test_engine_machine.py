@@ -146,7 +146,9 @@ class QueueLife(RuleBasedStateMachine):
     def start_now(self, numbers: list[int]) -> None:
         self.story.handle(StartedNow(self._some_ids(numbers)))
 
-    @rule(numbers=st.lists(pick, min_size=1, max_size=3), where=st.sampled_from(["first", "last", "before"]), number=pick)
+    @rule(
+        numbers=st.lists(pick, min_size=1, max_size=3), where=st.sampled_from(["first", "last", "before"]), number=pick
+    )
     def move(self, numbers: list[int], where: str, number: int) -> None:
         before = (self._some_ids([number]) or [None])[0] if where == "before" else None
         try:
@@ -235,7 +237,9 @@ class QueueLife(RuleBasedStateMachine):
             self.running.add(attempt)
             self._report(AttemptStarted(*attempt, 100 + attempt[0], self.story.now.wall))
 
-    @rule(number=pick, code=codes, cause=causes, lone=st.booleans(), outcome=st.sampled_from(["", "", "retry", "revoke"]))
+    @rule(
+        number=pick, code=codes, cause=causes, lone=st.booleans(), outcome=st.sampled_from(["", "", "retry", "revoke"])
+    )
     def runner_ends(self, number: int, code: int, cause: str | None, lone: bool, outcome: str) -> None:
         able = sorted(self.running) + (sorted(self.waiting) if lone else [])
         if not able:

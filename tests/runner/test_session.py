@@ -106,6 +106,15 @@ def test_ends_are_kept_over_the_loss_of_the_daemon_until_they_are_forgotten(runn
     assert [record["token"] for record in hello["running"]] == [long]
 
 
+def test_an_end_told_twice_may_be_acknowledged_twice_in_one_message(runner: Runner) -> None:
+    first, second = runner.shell("exit 1"), runner.shell("exit 2")
+    runner.wait_ended(first)
+    runner.wait_ended(second)
+    runner.send({"order": "forget", "tokens": [first, first, second]})
+    runner.disconnect()
+    assert runner.connect(epoch=2)["ended"] == []
+
+
 def test_a_connection_reset_is_survived(runner: Runner) -> None:
     for _ in range(5):
         token = runner.shell("seq 100")

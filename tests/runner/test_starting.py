@@ -78,6 +78,7 @@ def test_the_environment_is_exactly_what_was_sent(runner: Runner) -> None:
         b"B": b"\xff=\n",
         "ü".encode(): "ö".encode(),
         b"EMPTY": b"full",
+        b"CRONOQ_SLOT": b"0",
         b"CRONOQ_TASK_ID": b"7",
         b"CRONOQ_TOKEN": token.encode(),
     }
