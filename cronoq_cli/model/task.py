@@ -118,8 +118,6 @@ class TaskSpec(msgspec.Struct, omit_defaults=True, kw_only=True):
     keep_s: float | None = None
     hold: bool = False
     array_index: int | None = None
-    reaction: bool = False
-    """Submitted with another task, to react to its end: not what `last` means."""
     tenant: str = ""
     labels: dict[str, str] = {}
     """What the workers it runs on must be (`--on`)."""
@@ -138,6 +136,8 @@ class TaskSpec(msgspec.Struct, omit_defaults=True, kw_only=True):
     """What it is gathered into; the group's command runs for it."""
     members: list[int] = []
     """Of the task that a group runs: the tasks it was made of, which end as it does."""
+    reaction: bool = False
+    """Submitted with another task, to react to its end: not what `last` means."""
 
 
 class AttemptRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
@@ -204,11 +204,13 @@ class TaskRecord(msgspec.Struct, kw_only=True):
     left_behind: int = 0
     batch: int | None = None
     slot: int | None = None
+    units: dict[str, list[int]] = {}
+    """The units of semaphores it holds now, by resource."""
+    gathered_by: int | None = None
+    """The task that runs its group's command for it."""
     log: str | None = None
     usage: dict[str, Any] | None = None
     fingerprint: str | None = None
-    units: dict[str, list[int]] = {}
-    """The units of semaphores it holds now, by resource."""
 
 
 class Batch(msgspec.Struct, kw_only=True):
