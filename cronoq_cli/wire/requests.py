@@ -325,7 +325,7 @@ Request = (
     | Reload
 )
 
-READS = (ListTasks, ShowTasks, Events, Pools, DaemonStatus)
+READS = (ListTasks, ShowTasks, Events, Pools, Resources, Explain, DaemonStatus)
 """Requests that change nothing: answered from the store when no daemon runs (client/offline)."""
 
 ANY_VERSION = (DaemonStatus, DaemonStop)
