@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from heapq import heappop, heappush
+from heapq import heappop, heappush, merge
+from itertools import islice
 
 from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.model.lifecycle import Status
@@ -120,10 +121,12 @@ class Lanes:
         return max(heads, key=lambda head: (scoring.score(head, wall), -head.seq))
 
     def first(self, count: int, scoring: Scoring, wall: float) -> list[LiveTask]:
-        """Up to `count` ready tasks in the order in which they would start by today's scores (for listings)."""
-        firsts = [task for lanes in self._classes for lane in lanes.values() for task in lane.first(count)]
-        firsts.sort(key=lambda task: (-scoring.score(task, wall), task.seq))
-        return firsts[:count]
+        """Up to `count` ready tasks in the order in which they would start by today's scores (for listings).
+
+        Heads alone are compared, as in `best`: inside a lane the sequence decides, whatever the scores say.
+        """
+        lanes = [lane.first(count) for lanes in self._classes for lane in lanes.values()]
+        return list(islice(merge(*lanes, key=lambda task: (-scoring.score(task, wall), task.seq)), count))
 
 
 def _list_heads(lanes: dict[int | None, Lane]) -> list[LiveTask]:

@@ -337,3 +337,14 @@ def test_a_task_moved_away_and_back_is_listed_and_started_once() -> None:
     story.handle(Moved([b]))
     assert story.queue() == [a, b]
     assert run_dry(story) == [a, b]
+
+
+def test_within_a_class_the_sequence_decides_also_when_a_later_task_has_waited_longer() -> None:
+    story, (busy,) = busy_story()
+    first = story.submit(hold=True)
+    second = story.submit()
+    story.pass_time(100)
+    story.handle(Released([first]))
+    assert story.queue() == [first, second], "listed as they will start"
+    story.end(busy)
+    assert story.started() == [first]

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from cronoq_cli.engine.graph import decide_edge
 from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.engine.messages import (
     AttemptEnded,
@@ -33,6 +34,7 @@ from cronoq_cli.engine.messages import (
     Start,
     StartedNow,
     Stop,
+    StopBegan,
     WantedEdge,
 )
 from cronoq_cli.errors import CronoqError
@@ -60,7 +62,9 @@ class QueueLife(RuleBasedStateMachine):
         self.ended: dict[Attempt, Any] = {}
         self.old_news: list[Any] = []
         self.submitted: set[int] = set()
-        self.starts: dict[int, int] = {}
+        self.wanted: dict[int, list[tuple[Condition, int]]] = {}
+        self.revived: set[int] = set()
+        self.heard = 0
 
     @initialize(leases=st.booleans())
     def begin(self, leases: bool) -> None:
@@ -86,6 +90,14 @@ class QueueLife(RuleBasedStateMachine):
             assert not self.story.engine.state.effects.touched
             return
         self.submitted.update(accepted.ids)
+        for task_id, newcomer in zip(accepted.ids, newcomers, strict=True):
+            if task_id not in accepted.duplicates:
+                self._want(task_id, newcomer.edges, accepted.ids)
+
+    def _want(self, task_id: int, wanted: list[WantedEdge], ids: list[int]) -> None:
+        """Keep in mind whom a task waits for."""
+        targets = [(edge, ids[edge.index] if edge.index is not None else edge.target) for edge in wanted]
+        self.wanted[task_id] = [(edge.condition, target) for edge, target in targets if target is not None]
 
     def _draw_newcomer(self, data: st.DataObject, index: int) -> Newcomer:
         wall = self.story.now.wall
@@ -168,6 +180,9 @@ class QueueLife(RuleBasedStateMachine):
             self.story.handle(Edited(task_id, new, wanted))
         except CronoqError:
             assert not self.story.engine.state.effects.touched
+            return
+        if wanted is not None:
+            self._want(task_id, wanted, [])
 
     @rule(numbers=st.lists(pick, min_size=1, max_size=2))
     def retry(self, numbers: list[int]) -> None:
@@ -176,6 +191,10 @@ class QueueLife(RuleBasedStateMachine):
             self.story.retry(*finals)
         except CronoqError:
             assert not self.story.engine.state.effects.touched
+            return
+        self.revived.update(finals)
+        for task_id in finals:
+            self.wanted[task_id] = []
 
     @rule(pool=st.sampled_from(list(POOLS)), what=st.sampled_from(["pause", "resume", "0", "1", "4"]))
     def change_pool(self, pool: str, what: str) -> None:
@@ -225,8 +244,8 @@ class QueueLife(RuleBasedStateMachine):
         self.story.handle(event)
         self.old_news.append(event)
 
-    @rule(number=pick)
-    def runner_hears(self, number: int) -> None:
+    @rule()
+    def runner_hears(self) -> None:
         self.hear_orders()
 
     @rule(number=pick)
@@ -259,8 +278,19 @@ class QueueLife(RuleBasedStateMachine):
             self.story.engine.state.effects.touched.clear()
             assert take_snapshot(self.story.engine)["tasks"] == before["tasks"], "old news changes nothing"
 
-    @rule(forget=st.booleans(), number=pick)
-    def crash(self, forget: bool, number: int) -> None:
+    @rule(hurry=st.booleans(), code=codes)
+    def stop_and_start_the_daemon(self, hurry: bool, code: int) -> None:
+        """Every running task gets its signal and ends by it; then the next daemon begins."""
+        self.story.handle(StopBegan(hurry=hurry))
+        self.hear_orders()
+        for attempt in sorted(self.running):
+            self._report(AttemptEnded(*attempt, self.story.describe_end(code, cause="interrupted")))
+        self.running.clear()
+        assert not [order for order in self.story.take_orders() if isinstance(order, Start)]
+        self.crash(forget=False)
+
+    @rule(forget=st.booleans())
+    def crash(self, forget: bool) -> None:
         """The daemon dies, orders on their way are lost; perhaps the runner died as well."""
         if forget:
             self.waiting.clear()
@@ -291,6 +321,16 @@ class QueueLife(RuleBasedStateMachine):
             elif before != event.status:
                 step = (Status(before), Trigger(event.type), Status(event.status or ""))
                 assert step in ALLOWED or step[1] is Trigger.RETRIED, step
+
+    @invariant()
+    def no_dependent_runs_against_its_condition(self) -> None:
+        news, self.heard = self.story.shelf.history[self.heard :], len(self.story.shelf.history)
+        for event in news:
+            if event.type != Trigger.STARTED or event.id is None:
+                continue
+            for condition, target in self.wanted.get(event.id, []):
+                final = self.story.status(target)
+                assert target in self.revived or (final in FINAL and decide_edge(condition, final)), (event, target)
 
     @invariant()
     def slots_are_counted_right(self) -> None:
@@ -378,5 +418,5 @@ def _is_plain(task: LiveTask, priority: int) -> bool:
 
 TestQueueLife = QueueLife.TestCase
 TestQueueLife.settings = settings(
-    max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=40, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )

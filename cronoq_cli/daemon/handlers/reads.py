@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from heapq import merge
 from itertools import islice
 from typing import Any
 
@@ -69,9 +70,9 @@ def _list_running(desk: Desk) -> list[int]:
 def list_next(desk: Desk, most: int) -> list[int]:
     """Up to `most` waiting tasks in the order in which they are expected: ready by score, then by due time."""
     state, wall = desk.scheduler.engine.state, desk.now().wall
+    pools = [pool.lanes.first(most, state.scoring, wall) for pool in state.pools.values()]
     ready = [task for pool in state.pools.values() for task in pool.leased.values()]
-    ready += [task for pool in state.pools.values() for task in pool.lanes.first(most, state.scoring, wall)]
-    ready.sort(key=lambda task: (not task.leased, -state.scoring.score(task, wall), task.seq))
+    ready += merge(*pools, key=lambda task: (-state.scoring.score(task, wall), task.seq))
     ids = list(dict.fromkeys(task.id for task in ready))[:most]
     ids += [task.id for pool in state.pools.values() for task in islice(pool.unfit.values(), most)]
     if len(ids) < most:
