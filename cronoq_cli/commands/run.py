@@ -36,6 +36,9 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class RunOptions:
     """What is shown, and where the result goes."""
 
+    no_wait: Annotated[
+        bool, option("--no-wait", help="Be refused at once (75) where a full pool would have this wait.", more=True)
+    ] = False
     quiet: Annotated[bool, option("--quiet", "-q", help="No notes on stderr, only the task's own output.")] = False
     result: Annotated[
         str | None, option("--result", help="Write the ended task to a file, as JSON.", metavar="FILE")
@@ -67,6 +70,7 @@ def run(
     context.one_task = True
     spec.split = True
     request = build_submission(context, spec, command, ManyOptions(), words or [])
+    request.no_wait = options.no_wait
     reply = ask(context, request)
     return _Run(context, submitted_ids(reply)[0], options).to_the_end()
 

@@ -37,6 +37,9 @@ class AnswerOptions:
 
     wait: Annotated[bool, option("--wait", "-w", help="Wait for the end; exit as the task did.")] = False
     follow: Annotated[bool, option("--follow", "-f", help="Show its output until the end; exit as it did.")] = False
+    no_wait: Annotated[
+        bool, option("--no-wait", help="Be refused at once (75) where a full pool would have this wait.", more=True)
+    ] = False
     quiet: Annotated[bool, option("--quiet", "-q", help="Print nothing but errors.")] = False
     json: Annotated[bool, option("--json", help="Answer with one JSON document.")] = False
     dry_run: Annotated[bool, option("--dry-run", help="Check all of it, queue nothing, say what would be.")] = False
@@ -86,7 +89,7 @@ def submit(
         if answer.follow and not context.one_task:
             raise UsageError("--follow with many tasks", hint="use --wait, or cronoq logs -f ID for one of them")
     request = build_submission(context, spec, command, many, words or [])
-    request.dry_run = answer.dry_run
+    request.dry_run, request.no_wait = answer.dry_run, answer.no_wait
     reply = ask(context, request)
     if answer.wait or answer.follow:
         return _until_the_end(context, reply, answer)

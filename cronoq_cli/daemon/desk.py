@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cronoq_cli.config.paths import Paths
-from cronoq_cli.config.settings import PoolSettings, Settings
+from cronoq_cli.config.pools import PoolSettings
+from cronoq_cli.config.settings import Settings
 from cronoq_cli.daemon.orders import DEFAULT_SHELL
 from cronoq_cli.daemon.scheduler import Scheduler
 from cronoq_cli.daemon.selection import Selecting

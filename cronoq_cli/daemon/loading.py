@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from cronoq_cli.config.settings import PoolSettings, PrioritySettings, Settings
+from cronoq_cli.config.pools import PoolSettings
+from cronoq_cli.config.settings import PrioritySettings, Settings
 from cronoq_cli.engine.core import Engine
 from cronoq_cli.engine.lanes import Scoring
 from cronoq_cli.engine.live import Now
@@ -22,7 +23,7 @@ _NO_POOL = PoolSettings(workers=0)
 def load_engine(store: Store, settings: Settings, now: Now) -> Engine:
     """An engine that stands where the store says. Raises StoreError."""
     kept = store.load_live()
-    workers = {name: pool.workers for name, pool in settings.pools.items()}
+    workers = {name: pool.size.start for name, pool in settings.pools.items()}
     engine = Engine(make_policies(settings), workers, next_id=kept.next_id, scoring=decide_scoring(settings.priorities))
     for task_id, reason in kept.damaged.items():
         log.error("task %d could not be read and is set aside as failed: %s", task_id, reason)

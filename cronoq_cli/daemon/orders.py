@@ -5,16 +5,21 @@ Everything a start needs is read here, at the last moment; how orders are sent i
 
 from __future__ import annotations
 
+import json
 import os
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cronoq_cli.config.paths import Paths
-from cronoq_cli.config.settings import PoolSettings, Settings
+from cronoq_cli.config.pools import PoolSettings
+from cronoq_cli.config.settings import Settings
 from cronoq_cli.daemon.scheduler import Scheduler
 from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.engine.messages import Action, Forget, Revoke, SendSignal, Start, Stop
+from cronoq_cli.model.moment import format_utc
 from cronoq_cli.model.places import fill_place, format_token, log_name, report_name
+from cronoq_cli.model.resource import format_units, variable_of
 from cronoq_cli.model.task import TaskSpec
 from cronoq_cli.store.contract import iter_env
 from cronoq_cli.wire.runner import ENVIRONMENTS_KEPT, Order
@@ -123,14 +128,22 @@ class Orders:
         return found
 
     def _find_stdin(self, task_id: int, spec: TaskSpec) -> str | None:
-        """The file the task reads; what was kept with it is laid out as a file, once."""
-        if not spec.stdin_kept:
+        """The file the task reads; what was kept with it, or what it gathers, is laid out as a file, once."""
+        if not spec.stdin_kept and not spec.members:
             return spec.stdin
         path = os.path.join(self._paths.stdin_dir, str(task_id))
         if not os.path.exists(path):
-            content = self._scheduler.store.find_stdin(task_id) or b""
-            _write_private(path, content)
+            kept = None if spec.members else self._scheduler.store.find_stdin(task_id)
+            _write_private(path, kept or self._describe_members(spec.members))
         return path
+
+    def _describe_members(self, members: Sequence[int]) -> bytes:
+        """What a gathering task reads: one JSON line a member (specification section 5), in their order."""
+        lines = []
+        for record in self._scheduler.list_records(members):
+            command = build_argv(record.spec, self.settings.pools.get(record.spec.pool, _NO_POOL))
+            lines.append(json.dumps({"id": record.id, "command": command, "tags": record.spec.tags}))
+        return "".join(f"{line}\n" for line in lines).encode("ascii")
 
     def _build_vars(self, task: LiveTask, spec: TaskSpec, attempt: int, report: str) -> dict[str, str]:
         own = {
@@ -148,8 +161,20 @@ class Orders:
             own["CRONOQ_ARRAY_INDEX"] = str(spec.array_index)
         if self._paths.home is not None:
             own["CRONOQ_HOME"] = self._paths.home
+        _add_scheduling(own, spec, task.facts)
         changes = {name: value for name, value in spec.env_changes.items() if value is not None}
         return {**changes, **own}
+
+
+def _add_scheduling(own: dict[str, str], spec: TaskSpec, facts: Mapping[str, Any] | None) -> None:
+    """What the scheduler decided of this attempt: the start it was to have, its deadline, the units it was given."""
+    due_at = spec.not_before if spec.start_at is None else spec.start_at
+    if due_at is not None:
+        own["CRONOQ_SCHEDULED_AT"] = format_utc(due_at)
+    if spec.deadline is not None:
+        own["CRONOQ_DEADLINE"] = format_utc(spec.deadline)
+    for name, units in ((facts or {}).get("units") or {}).items():
+        own[variable_of(name)] = format_units(units)
 
 
 def build_argv(spec: TaskSpec, pool: PoolSettings) -> list[str]:

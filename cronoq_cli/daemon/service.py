@@ -153,10 +153,10 @@ class Service:
         pools = scheduler.engine.state.pools
         for name, pool in settings.pools.items():
             if name not in pools:
-                pools[name] = LivePool(name, pool.workers, scheduler.engine.state.tasks)
-            pools[name].configured = pool.workers
-            if pools[name].workers != pool.workers:
-                scheduler.apply(PoolResized(name, pool.workers))
+                pools[name] = LivePool(name, pool.size.start, scheduler.engine.state.tasks)
+            pools[name].configured = pool.size.max
+            if pools[name].workers != pool.size.start:
+                scheduler.apply(PoolResized(name, pool.size.start))
         for name in pools.keys() - settings.pools.keys():
             pools[name].configured = 0
             scheduler.apply(PoolResized(name, 0))

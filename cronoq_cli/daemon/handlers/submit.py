@@ -154,7 +154,13 @@ def rerun(desk: Desk, request: Rerun) -> Reply:
     for index, task_id in enumerate(ids):
         record = desk.get_record(task_id)
         spec = msgspec.structs.replace(
-            record.spec, after=[], key=None, once=False, unique_s=None, not_before=None, hold=False, kill_at=None
+            record.spec,
+            after=[],
+            key=None,
+            once=False,
+            unique_s=None,
+            hold=False,
+            **dict.fromkeys(("not_before", "start_at", "deadline", "expires_at", "kill_at")),
         )
         newcomers.append(Newcomer(spec))
         if spec.stdin_kept:

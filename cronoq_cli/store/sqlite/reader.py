@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -194,6 +195,22 @@ class SqliteReader:
         """The batch that begins with that id."""
         found = self._row(queries.BATCH, (first,))
         return rows.decode_batch(found) if found else None
+
+    def load_run_times(self) -> dict[tuple[str, str], list[float]]:
+        """What was learned of run times, by (pool, kind); what cannot be read is left out: it is learned anew."""
+        found: dict[tuple[str, str], list[float]] = {}
+        for pool, kind, data in self._rows(queries.RUN_TIMES):
+            with contextlib.suppress(rows.DamagedRowError):
+                found[rows.plain_text(pool), rows.plain_text(kind)] = rows.decode_json(data, list[float])
+        return found
+
+    def load_resources(self) -> dict[str, dict[str, object]]:
+        """The stored state of resources changed by command, by name; what cannot be read is left out."""
+        found: dict[str, dict[str, object]] = {}
+        for name, data in self._rows(queries.RESOURCES):
+            with contextlib.suppress(rows.DamagedRowError):
+                found[rows.plain_text(name)] = rows.decode_json(data, dict[str, object])
+        return found
 
     def close(self) -> None:
         """Close the connection; a second time does nothing."""
