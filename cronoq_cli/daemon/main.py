@@ -156,8 +156,9 @@ class _Daemon:
             scheduler.start()
             pruner = Pruner(desk)
             pruner.start()
-            self._listen_to_signals(daemon)
+            self._listen_to_signals(daemon, server)
             self._settle_in()
+            self._lock.note_serving(self._paths.socket)
             announce_ready(self._options.ready_fd, {**daemon.describe(), "was_stopped": was_stopped})
             log.info("running, epoch %d, pid %d, %d tasks live", epoch, os.getpid(), daemon.resumed)
             await daemon.over.wait()
@@ -188,11 +189,11 @@ class _Daemon:
                 "%s is on a network file system (%s): locks and the database are unsafe", self._paths.state_dir, kind
             )
 
-    def _listen_to_signals(self, daemon: Service) -> None:
+    def _listen_to_signals(self, daemon: Service, server: Server) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_stop_signal, daemon)
-        loop.add_signal_handler(signal.SIGHUP, self._on_hangup, daemon)
+        loop.add_signal_handler(signal.SIGHUP, self._on_hangup, daemon, server)
 
     def _on_stop_signal(self, daemon: Service) -> None:
         self._signals += 1
@@ -202,11 +203,14 @@ class _Daemon:
         else:
             daemon.hurry()
 
-    def _on_hangup(self, daemon: Service) -> None:
+    def _on_hangup(self, daemon: Service, server: Server) -> None:
+        """Read the configuration anew, and open the socket again where its file was removed."""
         try:
             daemon.reload()
         except CronoqError as error:
             log.error("the configuration was not taken: %s", error.line())
+        if not daemon.is_over:
+            server.reopen()
 
     def _settle_in(self) -> None:
         """What lives long is looked at by the collector no more."""
@@ -217,6 +221,7 @@ class _Daemon:
         """Answer what is owed, close the socket, part from the runners, give up the lead."""
         daemon.desk.scheduler.flush()
         daemon.desk.scheduler.close()
+        self._lock.note_serving(None)
         await server.close()
         daemon.runners.close(keep=daemon.keep_tasks)
         if self._fatal is None and not daemon.restart and not daemon.hand_over and daemon.is_over:
