@@ -56,12 +56,25 @@ def read_clock() -> Now:
     return Now(time.time(), time.monotonic())
 
 
+class _Readiness:
+    """The pipe on which the starting client waits. One word goes over it; its number may mean another file then."""
+
+    def __init__(self, descriptor: int | None) -> None:
+        self._descriptor = descriptor
+
+    def take(self) -> int | None:
+        """The descriptor the first time, then None."""
+        descriptor, self._descriptor = self._descriptor, None
+        return descriptor
+
+
 def main(argv: Sequence[str]) -> int:
     """Run the daemon until it is stopped; the exit status."""
     try:
         options = parse_options(argv)
         paths = find_paths(options.home, os.environ)
         detach(options)
+        ready = _Readiness(options.ready_fd)
     except CronoqError as error:
         sys.stderr.write(f"cronoq: {error.line()}\n")
         return error.exit
@@ -70,26 +83,28 @@ def main(argv: Sequence[str]) -> int:
         settings = load_settings(paths.config_file)
         open_log(paths.daemon_log, settings.daemon.log_level, foreground=options.foreground)
         build_command()
-        return asyncio.run(_Daemon(options, paths, settings).run())
+        return asyncio.run(_Daemon(options, paths, settings, ready).run())
     except CronoqError as error:
-        return _refuse(options, error)
+        return _refuse(options, ready, error)
     except OSError as error:
-        return _refuse(options, CronoqError(f"the daemon cannot start: {error}"))
+        return _refuse(options, ready, CronoqError(f"the daemon cannot start: {error}"))
 
 
-def _refuse(options: DaemonOptions, error: CronoqError) -> int:
-    log.error("%s", error.line())
+def _refuse(options: DaemonOptions, ready: _Readiness, error: CronoqError) -> int:
     if options.foreground:
-        sys.stderr.write(f"cronoq: {error.line()}\n")
-    announce_failure(options.ready_fd, error)
+        sys.stderr.write(f"cronoq: {error.line()}\n")  # its log is stderr too: one line is enough
+    else:
+        log.error("%s", error.line())
+    announce_failure(ready.take(), error)
     return error.exit
 
 
 class _Daemon:
     """One daemon's process, from the lock to the end."""
 
-    def __init__(self, options: DaemonOptions, paths: Paths, settings: Settings) -> None:
+    def __init__(self, options: DaemonOptions, paths: Paths, settings: Settings, ready: _Readiness) -> None:
         self._options = options
+        self._ready = ready
         self._paths = paths
         self._settings = settings
         self._lock = InstanceLock(paths.lock_file)
@@ -118,7 +133,7 @@ class _Daemon:
             raise ConflictError(f"a daemon runs already, with pid {pid}", code="already-running")
         log.info("waiting as a standby for %s", self._lock.read_holder())
         about = {"state": "idle", "role": "standby", "pid": os.getpid(), **_leader_of(self._lock)}
-        announce_ready(self._options.ready_fd, about)
+        announce_ready(self._ready.take(), about)
         await self._wait_for_lead()
 
     async def _wait_for_lead(self) -> None:
@@ -159,7 +174,7 @@ class _Daemon:
             self._listen_to_signals(daemon, server)
             self._settle_in()
             self._lock.note_serving(self._paths.socket)
-            announce_ready(self._options.ready_fd, {**daemon.describe(), "was_stopped": was_stopped})
+            announce_ready(self._ready.take(), {**daemon.describe(), "was_stopped": was_stopped})
             log.info("running, epoch %d, pid %d, %d tasks live", epoch, os.getpid(), daemon.resumed)
             await daemon.over.wait()
             pruner.stop()
