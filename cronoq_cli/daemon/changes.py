@@ -19,7 +19,7 @@ def collect_changes(effects: Effects, extra: Changes) -> Changes:
         envs=extra.envs,
         stdins=extra.stdins,
         pools={**effects.pools, **extra.pools},
-        run_times=extra.run_times,
+        run_times={**effects.run_times, **extra.run_times},
         resources=extra.resources,
         removed=extra.removed,
     )

@@ -17,12 +17,12 @@ from cronoq_cli.daemon.orders import DEFAULT_SHELL
 from cronoq_cli.daemon.scheduler import Scheduler
 from cronoq_cli.daemon.selection import Selecting
 from cronoq_cli.engine.live import LiveTask, Now
-from cronoq_cli.errors import NotFoundError, TryLaterError
+from cronoq_cli.errors import InvalidError, NotFoundError, TryLaterError
 from cronoq_cli.model.lifecycle import Status
 from cronoq_cli.model.places import log_places, report_name
 from cronoq_cli.model.snapshot import Defaults, describe_task
 from cronoq_cli.model.task import AttemptRecord, TaskRecord
-from cronoq_cli.model.words import format_size
+from cronoq_cli.model.words import format_size, hint_for
 
 SPACE_CHECK_S = 1.0
 LEAST_FREE = 256 * 1024 * 1024
@@ -52,6 +52,14 @@ class Desk:
     def pool_settings(self, name: str) -> PoolSettings:
         """What the configuration says of a pool; nothing for one that is configured no more."""
         return self.settings.pools.get(name, _NO_POOL)
+
+    def get_pool_settings(self, name: str) -> PoolSettings:
+        """What the configuration says of a pool. Raises InvalidError for an unknown one."""
+        found = self.settings.pools.get(name)
+        if found is None:
+            known = list(self.settings.pools)
+            raise InvalidError(f"unknown pool {name!r}", hint=hint_for(name, known), code="unknown-pool")
+        return found
 
     def get_record(self, task_id: int) -> TaskRecord:
         """A task as it stands. Raises NotFoundError."""
@@ -153,11 +161,17 @@ class Desk:
             return "the daemon is draining"
         if pool.paused:
             return f"pool {pool.name} is paused"
+        if pool.capped:
+            return pool.capped
         if not state.compared:
             return "waits for the runner"
         if task.batch is not None and task.batch.is_full:
             return f"{task.batch.record.limit} of its array run"
-        if pool.workers == 0:
+        if task.demand is not None and task.demand.uses:
+            lacking = state.resources.lacks(task.demand.uses, self.now().awake)
+            if lacking:
+                return f"waits for {', '.join(lacking)}"
+        if pool.workers == 0 and pool.plan.autoscale is None:
             return f"pool {pool.name} has no workers"
         return "waits for a slot" if task.slots == 1 else f"waits for {task.slots} slots"
 

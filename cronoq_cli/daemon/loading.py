@@ -6,11 +6,13 @@ import logging
 
 from cronoq_cli.config.pools import PoolSettings
 from cronoq_cli.config.settings import PrioritySettings, Settings
+from cronoq_cli.daemon.plans import configure, plan_pools
 from cronoq_cli.engine.core import Engine
 from cronoq_cli.engine.lanes import Scoring
 from cronoq_cli.engine.live import Now
 from cronoq_cli.engine.recovery import restore
 from cronoq_cli.engine.state import PolicyOf
+from cronoq_cli.errors import InvalidError
 from cronoq_cli.model.policy import Policy
 from cronoq_cli.model.task import Backoff, OnLost, TaskSpec
 from cronoq_cli.store.contract import Store
@@ -23,14 +25,24 @@ _NO_POOL = PoolSettings(workers=0)
 def load_engine(store: Store, settings: Settings, now: Now) -> Engine:
     """An engine that stands where the store says. Raises StoreError."""
     kept = store.load_live()
-    workers = {name: pool.size.start for name, pool in settings.pools.items()}
-    engine = Engine(make_policies(settings), workers, next_id=kept.next_id, scoring=decide_scoring(settings.priorities))
+    plans = dict(plan_pools(settings, kept.pools))
+    engine = Engine(make_policies(settings), plans, next_id=kept.next_id, scoring=decide_scoring(settings.priorities))
+    configure(engine, settings, kept.resources, now)
+    for (pool, kind), numbers in kept.run_times.items():
+        _load_run_time(engine, pool, kind, numbers)
     for task_id, reason in kept.damaged.items():
         log.error("task %d could not be read and is set aside as failed: %s", task_id, reason)
     orphans = restore(engine, kept, now)
     if orphans:
         log.warning("%d tasks wait in pools that are configured no more", len(orphans))
     return engine
+
+
+def _load_run_time(engine: Engine, pool: str, kind: str, numbers: list[float]) -> None:
+    try:
+        engine.state.run_times.load(pool, kind, numbers)
+    except InvalidError as error:
+        log.warning("the learned run time of %s in pool %s is forgotten: %s", kind, pool, error.message)
 
 
 def decide_scoring(priorities: PrioritySettings) -> Scoring:

@@ -35,6 +35,7 @@ from cronoq_cli.daemon.instance import (
     notify_systemd,
 )
 from cronoq_cli.daemon.loading import load_engine
+from cronoq_cli.daemon.machine import MachineWatch
 from cronoq_cli.daemon.orders import Orders
 from cronoq_cli.daemon.pruner import Pruner
 from cronoq_cli.daemon.runners import Runners
@@ -171,6 +172,7 @@ class _Daemon:
             scheduler.start()
             pruner = Pruner(desk)
             pruner.start()
+            machine = MachineWatch(scheduler)
             self._listen_to_signals(daemon, server)
             self._settle_in()
             self._lock.note_serving(self._paths.socket)
@@ -178,6 +180,7 @@ class _Daemon:
             log.info("running, epoch %d, pid %d, %d tasks live", epoch, os.getpid(), daemon.resumed)
             await daemon.over.wait()
             pruner.stop()
+            machine.stop()
         finally:
             await self._end(server, daemon, store)
         if self._fatal is not None:

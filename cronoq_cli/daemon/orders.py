@@ -11,10 +11,13 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from cronoq_cli.config.paths import Paths
 from cronoq_cli.config.pools import PoolSettings
 from cronoq_cli.config.settings import Settings
 from cronoq_cli.daemon.scheduler import Scheduler
+from cronoq_cli.engine.demand import WORKERS
 from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.engine.messages import Action, Forget, Revoke, SendSignal, Start, Stop
 from cronoq_cli.model.moment import format_utc
@@ -79,6 +82,7 @@ class Orders:
         spec = self._scheduler.find_spec(action.task)
         if task is None or spec is None:
             return []
+        spec = self._place_group(spec)
         pool = self.settings.pools.get(task.pool, _NO_POOL)
         orders: list[dict[str, Any]] = []
         if sent.use(spec.env):
@@ -109,6 +113,13 @@ class Orders:
         self._add_outputs(start, task.id, action.attempt, spec)
         orders.append({name: value for name, value in start.items() if value is not None})
         return orders
+
+    def _place_group(self, spec: TaskSpec) -> TaskSpec:
+        """A group's task runs where its first member was submitted, with that one's environment."""
+        first = self._scheduler.find_spec(spec.members[0]) if spec.members else None
+        if first is None:
+            return spec
+        return msgspec.structs.replace(spec, cwd=first.cwd, umask=first.umask, env=first.env)
 
     def _add_outputs(self, start: dict[str, Any], task_id: int, attempt: int, spec: TaskSpec) -> None:
         logs = self._paths.logs_dir
@@ -161,20 +172,21 @@ class Orders:
             own["CRONOQ_ARRAY_INDEX"] = str(spec.array_index)
         if self._paths.home is not None:
             own["CRONOQ_HOME"] = self._paths.home
-        _add_scheduling(own, spec, task.facts)
+        _add_scheduling(own, spec, task.units)
         changes = {name: value for name, value in spec.env_changes.items() if value is not None}
         return {**changes, **own}
 
 
-def _add_scheduling(own: dict[str, str], spec: TaskSpec, facts: Mapping[str, Any] | None) -> None:
+def _add_scheduling(own: dict[str, str], spec: TaskSpec, units: Mapping[str, list[int]] | None) -> None:
     """What the scheduler decided of this attempt: the start it was to have, its deadline, the units it was given."""
     due_at = spec.not_before if spec.start_at is None else spec.start_at
     if due_at is not None:
         own["CRONOQ_SCHEDULED_AT"] = format_utc(due_at)
     if spec.deadline is not None:
         own["CRONOQ_DEADLINE"] = format_utc(spec.deadline)
-    for name, units in ((facts or {}).get("units") or {}).items():
-        own[variable_of(name)] = format_units(units)
+    for name, given in (units or {}).items():
+        if name != WORKERS:
+            own[variable_of(name)] = format_units(given)
 
 
 def build_argv(spec: TaskSpec, pool: PoolSettings) -> list[str]:

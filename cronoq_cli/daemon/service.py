@@ -17,9 +17,10 @@ from cronoq_cli.config.settings import Settings
 from cronoq_cli.daemon.desk import Desk
 from cronoq_cli.daemon.instance import find_boot_id
 from cronoq_cli.daemon.orders import Orders
+from cronoq_cli.daemon.plans import configure, plan_pool
 from cronoq_cli.daemon.runners import Runners
-from cronoq_cli.engine.messages import DrainBegan, PoolResized, StopBegan
-from cronoq_cli.engine.pools import LivePool
+from cronoq_cli.engine.messages import DrainBegan, PoolReplanned, StopBegan, TimePassed
+from cronoq_cli.engine.pools import NO_PLAN
 from cronoq_cli.errors import ConflictError
 from cronoq_cli.model.moment import format_utc
 from cronoq_cli.wire.version import PROTOCOL
@@ -152,12 +153,9 @@ class Service:
         scheduler = self.desk.scheduler
         pools = scheduler.engine.state.pools
         for name, pool in settings.pools.items():
-            if name not in pools:
-                pools[name] = LivePool(name, pool.size.start, scheduler.engine.state.tasks)
-            pools[name].configured = pool.size.max
-            if pools[name].workers != pool.size.start:
-                scheduler.apply(PoolResized(name, pool.size.start))
+            scheduler.apply(PoolReplanned(name, plan_pool(pool), changes={}))
         for name in pools.keys() - settings.pools.keys():
-            pools[name].configured = 0
-            scheduler.apply(PoolResized(name, 0))
-        self.runners.resize()
+            scheduler.apply(PoolReplanned(name, NO_PLAN, changes={}))
+        scheduler.add_rows(resources=dict.fromkeys(settings.resources))
+        configure(scheduler.engine, settings, {}, scheduler.clock())
+        scheduler.apply(TimePassed())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cronoq_cli.engine.dispatch import resize
+from cronoq_cli.engine.dispatch import describe_stored, resize
 from cronoq_cli.engine.live import Now
 from cronoq_cli.engine.messages import MachineLooked, PoolReplanned, ResourceChanged
 from cronoq_cli.engine.pools import LivePool, PoolPlan, WorkerSet
@@ -18,6 +18,7 @@ def apply_pool_replanned(state: State, event: PoolReplanned, now: Now) -> None:
         pool = state.pools[event.pool] = LivePool(event.pool, event.plan, state.tasks)
     old, pool.plan = pool.plan, event.plan
     pool.configured = event.plan.workers
+    pool.changes = event.changes
     pool.shares.set_weights(event.plan.tenant_weights)
     pool.capped = None if event.plan.limits is None else pool.capped
     _replan_groups(pool, event.plan)
@@ -25,6 +26,7 @@ def apply_pool_replanned(state: State, event: PoolReplanned, now: Now) -> None:
     if old.workers != event.plan.workers or event.plan.autoscale is None:
         resize(state, pool, event.plan.workers, now)
     state.effects.resized = True
+    state.effects.pools[pool.name] = describe_stored(pool)
     state.wake(pool.name)
 
 

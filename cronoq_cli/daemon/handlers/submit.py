@@ -10,6 +10,8 @@ from typing import Any
 import msgspec
 
 from cronoq_cli.daemon.desk import Desk
+from cronoq_cli.daemon.parked import AwaitRoom
+from cronoq_cli.engine.bounds import NoRoomError
 from cronoq_cli.engine.messages import Accepted, Newcomer, Submitted, WantedEdge
 from cronoq_cli.errors import InvalidError, NotFoundError, TryLaterError
 from cronoq_cli.model.lifecycle import FINAL
@@ -33,7 +35,12 @@ def submit(desk: Desk, request: Submit) -> Reply:
         return Reply(doc={"tasks": [], "dry_run": True, "count": len(newcomers)})
     members = len(newcomers) if request.members is None else request.members
     event = Submitted(newcomers, request.batch, members, request.limit, request.max_fails)
-    accepted: Accepted = desk.scheduler.apply(event)
+    try:
+        accepted: Accepted = desk.scheduler.apply(event)
+    except NoRoomError as full:
+        if full.waits and not request.no_wait:
+            raise AwaitRoom(full.pool) from full
+        raise
     desk.scheduler.must_commit()
     _keep_belongings(desk, request, accepted)
     return _answer(desk, request, accepted, members)
