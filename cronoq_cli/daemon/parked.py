@@ -37,7 +37,7 @@ Reason = Unsettled | NotYet | AwaitRoom
 
 
 class Ticket:
-    """Who asked, through every time the call is run again: `number` is the present entry, or None; `first` the first."""
+    """Who asked, through every time the call is run again: `number` is the present entry, `first` the first."""
 
     __slots__ = ("first", "number")
 
