@@ -141,21 +141,21 @@ class TaskChanges(msgspec.Struct, kw_only=True, omit_defaults=True):
     priority: int | msgspec.UnsetType = msgspec.UNSET
     slots: int | msgspec.UnsetType = msgspec.UNSET
     after: list[Dependency] | msgspec.UnsetType = msgspec.UNSET
-    not_before: float | None | msgspec.UnsetType = msgspec.UNSET
-    kill_at: float | None | msgspec.UnsetType = msgspec.UNSET
-    timeout_s: float | None | msgspec.UnsetType = msgspec.UNSET
-    heartbeat_s: float | None | msgspec.UnsetType = msgspec.UNSET
+    not_before: float | msgspec.UnsetType | None = msgspec.UNSET
+    kill_at: float | msgspec.UnsetType | None = msgspec.UNSET
+    timeout_s: float | msgspec.UnsetType | None = msgspec.UNSET
+    heartbeat_s: float | msgspec.UnsetType | None = msgspec.UNSET
     retries: int | msgspec.UnsetType = msgspec.UNSET
     backoff: Backoff | msgspec.UnsetType = msgspec.UNSET
-    retry_on: list[int] | None | msgspec.UnsetType = msgspec.UNSET
-    no_retry_on: list[int] | None | msgspec.UnsetType = msgspec.UNSET
-    success_codes: list[int] | None | msgspec.UnsetType = msgspec.UNSET
+    retry_on: list[int] | msgspec.UnsetType | None = msgspec.UNSET
+    no_retry_on: list[int] | msgspec.UnsetType | None = msgspec.UNSET
+    success_codes: list[int] | msgspec.UnsetType | None = msgspec.UNSET
     on_lost: str | msgspec.UnsetType = msgspec.UNSET
     stop_signal: int | msgspec.UnsetType = msgspec.UNSET
     grace_s: float | msgspec.UnsetType = msgspec.UNSET
     tags: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
-    keep_s: float | None | msgspec.UnsetType = msgspec.UNSET
-    nice: int | None | msgspec.UnsetType = msgspec.UNSET
+    keep_s: float | msgspec.UnsetType | None = msgspec.UNSET
+    nice: int | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class Edit(_Request, tag="edit"):
