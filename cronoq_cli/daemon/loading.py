@@ -22,8 +22,10 @@ log = logging.getLogger(__name__)
 _NO_POOL = PoolSettings(workers=0)
 
 
-def load_engine(store: Store, settings: Settings, now: Now) -> Engine:
-    """An engine that stands where the store says. Raises StoreError."""
+def load_engine(store: Store, settings: Settings, now: Now, set_aside: dict[int, str]) -> Engine:
+    """An engine that stands where the store says; tasks that could not be read go into `set_aside` with the reason.
+
+    Raises StoreError."""
     kept = store.load_live()
     plans = dict(plan_pools(settings, kept.pools))
     engine = Engine(make_policies(settings), plans, next_id=kept.next_id, scoring=decide_scoring(settings.priorities))
@@ -32,6 +34,7 @@ def load_engine(store: Store, settings: Settings, now: Now) -> Engine:
         _load_run_time(engine, pool, kind, numbers)
     for task_id, reason in kept.damaged.items():
         log.error("task %d could not be read and is set aside as failed: %s", task_id, reason)
+    set_aside.update(kept.damaged)
     orphans = restore(engine, kept, now)
     if orphans:
         log.warning("%d tasks wait in pools that are configured no more", len(orphans))

@@ -109,6 +109,7 @@ class _Daemon:
         self._paths = paths
         self._settings = settings
         self._lock = InstanceLock(paths.lock_file)
+        self._desk: Desk | None = None
         self._fatal: CronoqError | None = None
         self._signals = 0
 
@@ -155,11 +156,16 @@ class _Daemon:
     async def _serve(self, store: SqliteStore) -> int:
         """Recover, open the socket, say so, and work until the end."""
         epoch = store.claim(_describe_holder(), time.time())
-        scheduler = Scheduler(store, lambda: load_engine(store, self._settings, read_clock()), read_clock)
+        set_aside: dict[int, str] = {}
+        scheduler = Scheduler(
+            store, lambda: load_engine(store, self._find_settings(), read_clock(), set_aside), read_clock
+        )
         orders = Orders(scheduler, self._paths, self._settings, store.store_id())
         runners = Runners(scheduler, orders, self._paths, epoch)
         desk = Desk(scheduler, self._settings, self._paths)
+        self._desk = desk
         daemon = Service(desk, orders, runners, epoch, time.time(), resumed=len(scheduler.engine.list_ids()))
+        daemon.set_aside = len(set_aside)
         scheduler.performer = runners
         scheduler.on_fatal = runners.on_fatal = lambda error: self._give_up(daemon, error)
         self._note_surroundings()
@@ -188,6 +194,10 @@ class _Daemon:
             return self._fatal.exit
         log.info("stopped")
         return ExitStatus.OK
+
+    def _find_settings(self) -> Settings:
+        """Those in force: as read at the start, or by the last reload."""
+        return self._settings if self._desk is None else self._desk.settings
 
     def _give_up(self, daemon: Service, error: CronoqError) -> None:
         self._fatal = self._fatal or error

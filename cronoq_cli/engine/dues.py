@@ -17,7 +17,7 @@ from cronoq_cli.model.lifecycle import Status, Trigger
 
 
 def apply_time_passed(state: State, event: TimePassed, now: Now) -> None:
-    """Do what has become due."""
+    """Do what has become due. Scores have changed as well, so that another head may be first than at the last start."""
     for due, number in state.timers.take_due(now):
         if due is Due.TOKENS:
             state.tokens_at = None
@@ -28,6 +28,7 @@ def apply_time_passed(state: State, event: TimePassed, now: Now) -> None:
             task = state.tasks.get(number)
             if task is not None and task.is_waiting:
                 _DUE[due](state, task, now)
+    state.wake_all()
 
 
 def _start_is_due(state: State, task: LiveTask, now: Now) -> None:

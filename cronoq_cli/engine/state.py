@@ -89,6 +89,8 @@ class State:
         assert (task.status, trigger, target) in ALLOWED, f"task {task.id}: {task.status} -> {target} by {trigger}"
         pool = self.pools[task.pool]
         pool.leave_status(task)
+        if task.status is Status.READY and target is not Status.RUNNING:
+            self.woken[task.pool] = None  # a large head may have kept slots free that others fit into
         task.status = target
         pool.enter_status(task)
         task.updated_at = now.wall

@@ -17,6 +17,7 @@ from cronoq_cli.model.task import Condition, Edge
 from cronoq_cli.store.contract import Changes, Filter
 from cronoq_cli.store.sqlite import SqliteStore, open_store
 from tests.store.build import ended, event, task
+from tests.store.test_sqlite_file import crash
 
 
 @pytest.fixture
@@ -57,33 +58,77 @@ def test_a_full_store_takes_nothing_of_a_commit_and_works_again(store: SqliteSto
     assert len(store.list_where(Filter())) == 100
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
-def test_a_full_disk_takes_nothing_of_a_commit_and_works_again(tmp_path: Path):
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 2 MiB."""
     mounted = tmp_path / "m"
     mounted.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", mounted], check=False).returncode:
+    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "none", mounted]
+    if os.geteuid() != 0 or subprocess.run(mount, check=False).returncode:
         pytest.skip("cannot mount")
-    try:
-        path = str(mounted / "cronoq.db")
-        store = open_store(path)
-        store.claim("test", 1.0)
-        store.commit(Changes(new=[task(1)]))
-        with open(mounted / "ballast", "wb", buffering=0) as ballast, pytest.raises(OSError):
-            while True:
-                ballast.write(b"x" * 4096)
-        for _ in range(3):
-            with pytest.raises(StoreFullError):
-                store.commit(big(100))
-        assert [record.id for record in store.list_where(Filter())] == [1]
-        assert store.leads()
-        os.unlink(mounted / "ballast")
-        assert store.commit(big(100)) == [1]
-        store.close()
-        again = open_store(path)
-        assert len(again.list_where(Filter())) == 101
-        again.close()
-    finally:
-        subprocess.run(["umount", "-l", mounted], check=True)
+    yield mounted
+    subprocess.run(["umount", "-l", mounted], check=True)
+
+
+def fill_up(disk: Path) -> Path:
+    """Take every block that is left; the file that does."""
+    with open(disk / "ballast", "wb", buffering=0) as ballast, pytest.raises(OSError):
+        while True:
+            ballast.write(b"x" * 4096)
+    return disk / "ballast"
+
+
+def test_a_full_disk_takes_nothing_of_a_commit_and_works_again(disk: Path):
+    path = str(disk / "cronoq.db")
+    store = open_store(path)
+    store.claim("test", 1.0)
+    store.commit(Changes(new=[task(1)]))
+    ballast = fill_up(disk)
+    for _ in range(3):
+        with pytest.raises(StoreFullError):
+            store.commit(big(100))
+    assert [record.id for record in store.list_where(Filter())] == [1]
+    assert store.leads()
+    ballast.unlink()
+    assert store.commit(big(100)) == [1]
+    store.close()
+    again = open_store(path)
+    assert len(again.list_where(Filter())) == 101
+    again.close()
+
+
+def test_a_store_that_was_closed_on_a_full_disk_opens_when_there_is_space(disk: Path):
+    path = str(disk / "cronoq.db")
+    store = open_store(path)
+    store.claim("test", 1.0)
+    number = 1
+    ballast = fill_up(disk)
+    with pytest.raises(StoreFullError):
+        while True:  # what room the -wal had is used up
+            store.commit(Changes(new=[task(number)]))
+            number += 1
+    store.close()
+    with pytest.raises(StoreFullError, match="no space"):
+        open_store(path)
+    ballast.unlink()
+    again = open_store(path)
+    assert len(again.list_where(Filter())) == number - 1
+    again.close()
+    assert not os.path.exists(path + "-wal")
+
+
+def test_a_store_of_a_killed_process_that_cannot_be_opened_on_a_full_disk_loses_nothing(disk: Path):
+    path = str(disk / "cronoq.db")
+    open_store(path).close()
+    crash(path)
+    ballast = fill_up(disk)
+    for _ in range(2):
+        with pytest.raises(StoreFullError, match="no space"):
+            open_store(path)
+    ballast.unlink()
+    again = open_store(path)
+    assert again.find_task(109) == task(109)
+    again.close()
 
 
 def test_a_lock_held_by_another_process_is_busy_and_the_same_commit_succeeds_later(store: SqliteStore, path: str):

@@ -197,9 +197,20 @@ def open_writing(path: str, synchronous: str, busy_timeout_s: float) -> sqlite3.
         db.execute("PRAGMA wal_checkpoint(PASSIVE)")
         db.execute(f"PRAGMA busy_timeout = {round(busy_timeout_s * 1000)}")
     except sqlite3.Error as error:
-        db.close()
+        close_unmarked(db, path)
         raise translate_fault(error, path) from error
     return db
+
+
+def close_unmarked(db: sqlite3.Connection, path: str) -> None:
+    """Close a connection whose store could not be marked as closed in order, and leave the -wal there.
+
+    SQLite takes the -wal away when its last connection closes and everything in it is in the file: at the next start
+    it would be missed. A reader that stays longer, and cannot write, prevents it."""
+    with contextlib.suppress(sqlite3.Error, StoreError), contextlib.closing(connect(path, "ro", 0.0)) as reader:
+        reader.execute(queries.EPOCH).fetchone()
+        db.close()
+    db.close()
 
 
 def copy_store(path: str, target: str, *, replace: bool = False) -> None:

@@ -24,7 +24,7 @@ def translate_fault(error: sqlite3.Error, path: str) -> StoreError:
     code = primary_code(error)
     if code in _BUSY:
         return StoreBusyError(f"the store {path} is locked by another process", hint="try again")
-    if code == sqlite3.SQLITE_FULL:
+    if code == sqlite3.SQLITE_FULL or (code in _DISK and _is_full(path)):
         return StoreFullError(f"no space to write the store {path}", hint="free space on its file system")
     if code in _DISK:
         name = getattr(error, "sqlite_errorname", "")
@@ -36,6 +36,15 @@ def translate_fault(error: sqlite3.Error, path: str) -> StoreError:
     if code in _DAMAGED:
         return damaged(path, str(error))
     return StoreError(f"the store {path} cannot be used: {error}")
+
+
+def _is_full(path: str) -> bool:
+    """Whether the file system has no block left: SQLite calls that an I/O error where it wants shared memory."""
+    try:
+        space = os.statvfs(os.path.dirname(os.path.abspath(path)))
+    except OSError:
+        return False
+    return space.f_blocks > 0 and space.f_bavail == 0
 
 
 def damaged(path: str, why: str) -> StoreError:

@@ -21,7 +21,7 @@ from cronoq_cli.model.lifecycle import FINAL
 from cronoq_cli.model.task import Batch, TaskRecord, Transition
 from cronoq_cli.store.contract import Changes, LiveState
 from cronoq_cli.store.sqlite import prune, queries, rows
-from cronoq_cli.store.sqlite.database import copy_store, mark
+from cronoq_cli.store.sqlite.database import close_unmarked, copy_store, mark
 from cronoq_cli.store.sqlite.faults import translate_fault
 from cronoq_cli.store.sqlite.reader import SqliteReader
 
@@ -268,14 +268,19 @@ class SqliteStore(SqliteReader):
         copy_store(self._path, path)
 
     def close(self) -> None:
-        """Close in order: all of it in the one file, the -wal gone unless someone still reads. Twice is no error."""
+        """Close in order: all of it in the one file, the -wal gone unless someone still reads. Twice is no error.
+
+        Where the disk takes no mark of that, the -wal stays for the next start."""
         if self._closed:
             return
-        with contextlib.suppress(sqlite3.Error):
+        try:
             if self._epoch is None or self._db.execute(queries.EPOCH).fetchone()[0] == self._epoch:
                 self._db.execute(queries.BEGIN)
                 mark(self._db, clean=True)
                 self._db.execute("COMMIT")
+        except sqlite3.Error:
+            self._undo()
+            close_unmarked(self._db, self._path)
         super().close()
 
 
