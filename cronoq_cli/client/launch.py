@@ -28,6 +28,8 @@ from cronoq_cli.wire.requests import DaemonStatus
 READY_WITHIN_S = 120.0
 """A store may have to be migrated first; a daemon that is silent for so long hangs."""
 RIVAL_WITHIN_S = 30.0
+SOCKET_WITHIN_S = 2.0
+"""A daemon that says it serves, and cannot be connected to for so long, has lost its socket."""
 _LOOK_S = 0.05
 _ALREADY = "already-running"
 """The code with which a daemon says that another one holds its store."""
@@ -115,8 +117,12 @@ def _one_at_a_time(paths: Paths) -> Iterator[None]:
 
 
 def _await_rival(paths: Paths, deadline: float) -> None:
-    """Return when another daemon listens, or the one that holds the lock seems gone, or the time is over."""
-    holder = _read_holder(paths)
+    """Return when another daemon listens, or the one that holds the lock seems gone, or the time is over.
+
+    Raises NoDaemonError for one whose socket is gone: that comes back by no waiting.
+    """
+    holder = _read_holder(paths).get("pid")
+    began = time.monotonic()
     while time.monotonic() < deadline:
         connection = find_connection(paths)
         if connection is not None:
@@ -124,17 +130,22 @@ def _await_rival(paths: Paths, deadline: float) -> None:
             return
         if holder is None or not os.path.exists(f"/proc/{holder}"):
             return
+        if time.monotonic() > began + SOCKET_WITHIN_S and "serving" in _read_holder(paths):
+            raise NoDaemonError(
+                f"a daemon runs, with pid {holder}, but its socket {paths.socket} was removed",
+                hint=f"kill -HUP {holder} makes it open the socket again",
+            )
         time.sleep(_LOOK_S)
 
 
-def _read_holder(paths: Paths) -> int | None:
-    """The pid in the lock file: good enough to guess when to look again."""
+def _read_holder(paths: Paths) -> dict[str, Any]:
+    """What the lock file says of its holder: good enough to guess when to look again."""
     try:
         with open(os.fsencode(paths.lock_file), "rb") as file:
-            pid = json.loads(file.read(4096)).get("pid")
-    except (OSError, ValueError, AttributeError):
-        return None
-    return pid if isinstance(pid, int) else None
+            found = json.loads(file.read(4096))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _start(paths: Paths, env: Mapping[str, str], *, standby: bool) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from cronoq_cli.config.settings import Settings
 from cronoq_cli.errors import ExitStatus, InvalidError, NoDaemonError, NotFoundError, StoreError, UsageError
 from cronoq_cli.model.ids import find_run
 from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
+from cronoq_cli.model.places import log_places
 from cronoq_cli.model.snapshot import Defaults, describe_pool, describe_resource, describe_task, describe_transition
 from cronoq_cli.model.task import Priority, TaskRecord
 from cronoq_cli.model.words import hint_for, is_key
@@ -93,6 +94,7 @@ class _Offline:
     def __init__(self, paths: Paths, settings: Settings, now: float) -> None:
         self._reader: StoreReader | None = open_reader(paths.db)
         self._settings = settings
+        self._logs_dir = paths.logs_dir
         self._now = now
 
     def close(self) -> None:
@@ -153,16 +155,10 @@ class _Offline:
         for record in self._select(reader, request.select, list(Status)):
             env = dict(_read_env(reader, record))
             facts: dict[str, Any] = {"env": env} if request.env else {"env_names": list(env)}
-            documents.append(
-                describe_task(
-                    record,
-                    attempts=reader.list_attempts(record.id),
-                    edges=reader.list_edges(record.id),
-                    now=self._now,
-                    defaults=self._defaults(record),
-                    **facts,
-                )
-            )
+            facts |= {"attempts": reader.list_attempts(record.id), "edges": reader.list_edges(record.id)}
+            for attempt in facts["attempts"]:
+                attempt.log, attempt.stderr_log = log_places(record.spec, self._logs_dir, record.id, attempt.number)
+            documents.append(self._describe(record, **facts))
         return {"task": documents[0]} if len(documents) == 1 else {"tasks": documents}
 
     def list_events(self, request: Events) -> dict[str, Any]:
@@ -249,11 +245,12 @@ class _Offline:
             now=self._now,
         )
 
-    def _describe(self, record: TaskRecord) -> dict[str, Any]:
-        edges = None
+    def _describe(self, record: TaskRecord, **facts: Any) -> dict[str, Any]:
+        if record.attempt:
+            record.log = log_places(record.spec, self._logs_dir, record.id, record.attempt)[0]
         if record.status is Status.BLOCKED and self._reader is not None:
-            edges = self._reader.list_edges(record.id)
-        return describe_task(record, edges=edges, now=self._now, defaults=self._defaults(record))
+            facts.setdefault("edges", self._reader.list_edges(record.id))
+        return describe_task(record, now=self._now, defaults=self._defaults(record), **facts)
 
     def _defaults(self, record: TaskRecord) -> Defaults:
         pool = self._settings.pools.get(record.spec.pool, PoolSettings())
@@ -307,16 +304,27 @@ class _Offline:
                 raise NotFoundError(f"no task {ref}" if span[0] == span[1] else f"no task in {ref}")
             return [span]
         if ref == "last":
-            newest = reader.list_where(Filter(newest_first=True, limit=1))
-            if not newest:
+            newest = _find_last(reader)
+            if newest is None:
                 raise NotFoundError("there is no task yet, so there is no last one")
-            return [(newest[0].id, newest[0].id)]
+            return [(newest.id, newest.id)]
         if not is_key(ref):
             raise UsageError(f"{ref!r} is neither an id, a run of ids nor a key", hint="ids are numbers, runs are 3-8")
         found = reader.find_newest_with_key(ref)
         if found is None:
             raise NotFoundError(f"no task has the key {ref!r}")
         return [(found.id, found.id)]
+
+
+def _find_last(reader: StoreReader) -> TaskRecord | None:
+    """The newest task that a person or script submitted, not one that came as a reaction to another."""
+    most = 16
+    while True:
+        newest = reader.list_where(Filter(newest_first=True, limit=most))
+        found = next((record for record in newest if not record.spec.reaction), None)
+        if found is not None or len(newest) < most:
+            return found
+        most *= 8
 
 
 def _place(record: TaskRecord) -> tuple[int, int, float]:

@@ -93,7 +93,7 @@ def read_command(words: list[str] | None, options: CommandOptions) -> Command:
             raise UsageError("-c with a COMMAND", hint="put it all into the string, or leave -c out")
         return Command(line=_checked_line(options.shell_line))
     if not words:
-        raise UsageError("no command was given", hint="cronoq submit [OPTIONS] COMMAND [ARG]...")
+        raise UsageError("no command was given", hint="it stands behind the options: -- make test")
     if len(words) == 1 and not options.exec_:
         return Command(line=_checked_line(words[0]))
     if not words[0]:

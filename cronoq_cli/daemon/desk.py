@@ -19,7 +19,7 @@ from cronoq_cli.daemon.selection import Selecting
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.errors import NotFoundError, TryLaterError
 from cronoq_cli.model.lifecycle import Status
-from cronoq_cli.model.places import fill_place, log_name, report_name
+from cronoq_cli.model.places import log_places, report_name
 from cronoq_cli.model.snapshot import Defaults, describe_task
 from cronoq_cli.model.task import AttemptRecord, TaskRecord
 from cronoq_cli.model.words import format_size
@@ -121,14 +121,7 @@ class Desk:
 
     def find_logs(self, record: TaskRecord, attempt: int) -> tuple[str, str | None]:
         """Where an attempt's standard output is, and its standard error when that is apart."""
-        spec, logs = record.spec, self.paths.logs_dir
-        out = os.path.join(logs, log_name(record.id, attempt))
-        err = os.path.join(logs, log_name(record.id, attempt, stderr=True)) if spec.split else None
-        if spec.stdout is not None:
-            out = fill_place(spec.stdout, record.id, attempt, spec.name)
-        if spec.stderr is not None:
-            err = fill_place(spec.stderr, record.id, attempt, spec.name)
-        return out, err
+        return log_places(record.spec, self.paths.logs_dir, record.id, attempt)
 
     def _read_progress(self, record: TaskRecord) -> str | None:
         """The last progress a running task has reported; its report file is read when somebody asks."""

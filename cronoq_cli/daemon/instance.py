@@ -95,7 +95,7 @@ class InstanceLock:
             os.close(descriptor)
             return self._take(how)
         self._descriptor = descriptor
-        self._describe(descriptor)
+        self._describe()
         return True
 
     def _open(self) -> int:
@@ -110,12 +110,18 @@ class InstanceLock:
             raise InvalidError(f"{self.path} is no file of this user", hint="move it away")
         return descriptor
 
-    def _describe(self, descriptor: int) -> None:
+    def note_serving(self, path: str | None) -> None:
+        """Say in the file on which socket requests are served, None: on none any more."""
+        self._describe(**({} if path is None else {"serving": path}))
+
+    def _describe(self, **more: Any) -> None:
         """Write who we are, for people and messages; nobody decides by it."""
-        about = {"pid": os.getpid(), "host": os.uname().nodename, "boot_id": find_boot_id()}
+        about = {"pid": os.getpid(), "host": os.uname().nodename, "boot_id": find_boot_id(), **more}
+        if self._descriptor is None:
+            return
         with contextlib.suppress(OSError):  # a full disk takes the information, not the lock
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, json.dumps(about).encode() + b"\n", 0)
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, json.dumps(about).encode() + b"\n", 0)
 
     def release(self) -> None:
         """Give the lock back; the file stays, since removing it could part two daemons' locks."""

@@ -56,12 +56,25 @@ def read_clock() -> Now:
     return Now(time.time(), time.monotonic())
 
 
+class _Readiness:
+    """The pipe on which the starting client waits. One word goes over it; its number may mean another file then."""
+
+    def __init__(self, descriptor: int | None) -> None:
+        self._descriptor = descriptor
+
+    def take(self) -> int | None:
+        """The descriptor the first time, then None."""
+        descriptor, self._descriptor = self._descriptor, None
+        return descriptor
+
+
 def main(argv: Sequence[str]) -> int:
     """Run the daemon until it is stopped; the exit status."""
     try:
         options = parse_options(argv)
         paths = find_paths(options.home, os.environ)
         detach(options)
+        ready = _Readiness(options.ready_fd)
     except CronoqError as error:
         sys.stderr.write(f"cronoq: {error.line()}\n")
         return error.exit
@@ -70,26 +83,28 @@ def main(argv: Sequence[str]) -> int:
         settings = load_settings(paths.config_file)
         open_log(paths.daemon_log, settings.daemon.log_level, foreground=options.foreground)
         build_command()
-        return asyncio.run(_Daemon(options, paths, settings).run())
+        return asyncio.run(_Daemon(options, paths, settings, ready).run())
     except CronoqError as error:
-        return _refuse(options, error)
+        return _refuse(options, ready, error)
     except OSError as error:
-        return _refuse(options, CronoqError(f"the daemon cannot start: {error}"))
+        return _refuse(options, ready, CronoqError(f"the daemon cannot start: {error}"))
 
 
-def _refuse(options: DaemonOptions, error: CronoqError) -> int:
-    log.error("%s", error.line())
+def _refuse(options: DaemonOptions, ready: _Readiness, error: CronoqError) -> int:
     if options.foreground:
-        sys.stderr.write(f"cronoq: {error.line()}\n")
-    announce_failure(options.ready_fd, error)
+        sys.stderr.write(f"cronoq: {error.line()}\n")  # its log is stderr too: one line is enough
+    else:
+        log.error("%s", error.line())
+    announce_failure(ready.take(), error)
     return error.exit
 
 
 class _Daemon:
     """One daemon's process, from the lock to the end."""
 
-    def __init__(self, options: DaemonOptions, paths: Paths, settings: Settings) -> None:
+    def __init__(self, options: DaemonOptions, paths: Paths, settings: Settings, ready: _Readiness) -> None:
         self._options = options
+        self._ready = ready
         self._paths = paths
         self._settings = settings
         self._lock = InstanceLock(paths.lock_file)
@@ -118,7 +133,7 @@ class _Daemon:
             raise ConflictError(f"a daemon runs already, with pid {pid}", code="already-running")
         log.info("waiting as a standby for %s", self._lock.read_holder())
         about = {"state": "idle", "role": "standby", "pid": os.getpid(), **_leader_of(self._lock)}
-        announce_ready(self._options.ready_fd, about)
+        announce_ready(self._ready.take(), about)
         await self._wait_for_lead()
 
     async def _wait_for_lead(self) -> None:
@@ -156,9 +171,10 @@ class _Daemon:
             scheduler.start()
             pruner = Pruner(desk)
             pruner.start()
-            self._listen_to_signals(daemon)
+            self._listen_to_signals(daemon, server)
             self._settle_in()
-            announce_ready(self._options.ready_fd, {**daemon.describe(), "was_stopped": was_stopped})
+            self._lock.note_serving(self._paths.socket)
+            announce_ready(self._ready.take(), {**daemon.describe(), "was_stopped": was_stopped})
             log.info("running, epoch %d, pid %d, %d tasks live", epoch, os.getpid(), daemon.resumed)
             await daemon.over.wait()
             pruner.stop()
@@ -188,11 +204,11 @@ class _Daemon:
                 "%s is on a network file system (%s): locks and the database are unsafe", self._paths.state_dir, kind
             )
 
-    def _listen_to_signals(self, daemon: Service) -> None:
+    def _listen_to_signals(self, daemon: Service, server: Server) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_stop_signal, daemon)
-        loop.add_signal_handler(signal.SIGHUP, self._on_hangup, daemon)
+        loop.add_signal_handler(signal.SIGHUP, self._on_hangup, daemon, server)
 
     def _on_stop_signal(self, daemon: Service) -> None:
         self._signals += 1
@@ -202,11 +218,14 @@ class _Daemon:
         else:
             daemon.hurry()
 
-    def _on_hangup(self, daemon: Service) -> None:
+    def _on_hangup(self, daemon: Service, server: Server) -> None:
+        """Read the configuration anew, and open the socket again where its file was removed."""
         try:
             daemon.reload()
         except CronoqError as error:
             log.error("the configuration was not taken: %s", error.line())
+        if not daemon.is_over:
+            server.reopen()
 
     def _settle_in(self) -> None:
         """What lives long is looked at by the collector no more."""
@@ -217,6 +236,7 @@ class _Daemon:
         """Answer what is owed, close the socket, part from the runners, give up the lead."""
         daemon.desk.scheduler.flush()
         daemon.desk.scheduler.close()
+        self._lock.note_serving(None)
         await server.close()
         daemon.runners.close(keep=daemon.keep_tasks)
         if self._fatal is None and not daemon.restart and not daemon.hand_over and daemon.is_over:

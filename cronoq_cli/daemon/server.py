@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
+import logging
 import os
 import resource
 import socket
 from dataclasses import replace
 
 from cronoq_cli.daemon.connection import Application, Connection, Limits
-from cronoq_cli.errors import ConflictError
+from cronoq_cli.errors import ConflictError, CronoqError, InvalidError
 from cronoq_cli.wire.sockets import bind_unix, connect_unix
 
 __all__ = ["Application", "Limits", "Server"]
+
+log = logging.getLogger(__name__)
 
 _BACKLOG = 1024
 
@@ -32,22 +36,45 @@ class Server:
         self._idle: dict[Connection, None] = {}
         self._listeners: list[asyncio.Server] = []
         self._files: dict[str, tuple[int, int] | None] = {}
+        self._opening: set[asyncio.Task[None]] = set()
 
     async def open(self, *paths: str) -> None:
         """Listen at each of `paths`, for the owner alone; a dead daemon's socket there is replaced.
 
-        The caller holds the instance lock: it alone gives the right to the paths. Raises OSError, and
-        ConflictError where a daemon of another store serves that path; then nothing listens and no file is left.
+        The caller holds the instance lock: it alone gives the right to the paths. Raises InvalidError where there
+        can be no socket, and ConflictError where a daemon of another store serves that path; then nothing listens
+        and no file is left.
         """
         try:
             for path in dict.fromkeys(paths):
                 _refuse_living(path)
-                listener = bind_unix(path, backlog=_BACKLOG)
-                self._files[path] = _find_identity(path)
-                await self.serve(listener)
+                await self.serve(self._bind(path))
         except BaseException:
             self._close_listeners()
             raise
+
+    def _bind(self, path: str) -> socket.socket:
+        try:
+            listener = bind_unix(path, backlog=_BACKLOG)
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise InvalidError(f"{path} is in the way: it is no socket", hint="move it away") from error
+            raise InvalidError(f"cannot open the socket {path}: {error.strerror}") from error
+        self._files[path] = _find_identity(path)
+        return listener
+
+    def reopen(self) -> None:
+        """Listen again where the file of a socket was removed while we serve it."""
+        for path in [path for path in self._files if _find_identity(path) is None]:
+            try:
+                listener = self._bind(path)
+            except CronoqError as error:
+                log.error("%s", error.line())
+                continue
+            log.warning("the socket %s was gone and is open again", path)
+            task = asyncio.get_running_loop().create_task(self.serve(listener))
+            self._opening.add(task)
+            task.add_done_callback(self._opening.discard)
 
     async def serve(self, listener: socket.socket) -> None:
         """Listen on a socket that is bound already (and owned from now on)."""

@@ -73,6 +73,8 @@ class State:
             counts[task.status] -= 1
         if target in LIVE:
             counts[target] += 1
+        if task.status is Status.READY and target is not Status.RUNNING:
+            self.woken[task.pool] = None  # a large head may have kept slots free that others fit into
         task.status = target
         task.updated_at = now.wall
         self.effects.touched[task.id] = task

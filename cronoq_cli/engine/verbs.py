@@ -148,11 +148,14 @@ def apply_signalled(state: State, event: Signalled, now: Now) -> list[int]:
 
 
 def apply_time_passed(state: State, event: TimePassed, now: Now) -> None:
-    """Do what has become due: starts, ends of backoff, kill-at of what waits, ends of waiting for a key."""
+    """Do what has become due: starts, ends of backoff, kill-at of what waits, ends of waiting for a key.
+
+    Scores have changed as well, so that another head may be first than when slots were last given."""
     for due, task_id in state.timers.take_due(now):
         task = state.tasks.get(task_id)
         if task is not None and task.is_waiting:
             _DUE[due](state, task, now)
+    state.wake_all()
 
 
 def _start_is_due(state: State, task: LiveTask, now: Now) -> None:

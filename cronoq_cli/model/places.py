@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from cronoq_cli.model.task import TaskSpec
+
 FILES_A_DIRECTORY = 1000
 
 
@@ -9,6 +11,20 @@ def log_name(task_id: int, attempt: int, *, stderr: bool = False) -> str:
     """The log of an attempt, relative to the log directory; `stderr`: the second file of a split log."""
     ending = "err" if stderr else "log"
     return f"{task_id // FILES_A_DIRECTORY}/{task_id}.{attempt}.{ending}"
+
+
+def log_places(spec: TaskSpec, logs_dir: str, task_id: int, attempt: int) -> tuple[str, str | None]:
+    """The absolute paths of an attempt's standard output, and of its standard error where that is apart.
+
+    The task's own files (`-o`, `-e`) take the place of the log for that stream.
+    """
+    out = f"{logs_dir}/{log_name(task_id, attempt)}"
+    err = f"{logs_dir}/{log_name(task_id, attempt, stderr=True)}" if spec.split else None
+    if spec.stdout is not None:
+        out = fill_place(spec.stdout, task_id, attempt, spec.name)
+    if spec.stderr is not None:
+        err = fill_place(spec.stderr, task_id, attempt, spec.name)
+    return out, err
 
 
 def report_name(task_id: int, attempt: int) -> str:

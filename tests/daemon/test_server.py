@@ -21,7 +21,7 @@ import pytest
 from cronoq_cli.commands.context import NeedsClient
 from cronoq_cli.daemon import connection as connection_module
 from cronoq_cli.daemon.server import Limits, Server
-from cronoq_cli.errors import ConflictError, CronoqError, TryLaterError
+from cronoq_cli.errors import ConflictError, CronoqError, InvalidError, TryLaterError
 from cronoq_cli.wire import codec
 from cronoq_cli.wire.codec import CommandLine, Frame, FrameDecoder, LineAnswer
 from cronoq_cli.wire.requests import (
@@ -494,7 +494,7 @@ def test_a_stale_socket_is_replaced_and_a_file_is_not(start: Callable[..., Runni
     bind_unix(str(tmp_path / "s")).close()
     assert_serves(start())
     (tmp_path / "file").write_text("precious")
-    with pytest.raises(OSError):
+    with pytest.raises(InvalidError, match="in the way"):
         asyncio.run(Server(Application()).open(str(tmp_path / "other"), str(tmp_path / "file")))
     assert (tmp_path / "file").read_text() == "precious"
     assert not (tmp_path / "other").exists()

@@ -9,7 +9,7 @@ from cronoq_cli.engine.messages import Cancelled, Edited, Held, Moved, PoolPause
 from cronoq_cli.errors import ConflictError, InvalidError
 from cronoq_cli.model.lifecycle import Status
 from cronoq_cli.model.task import Priority
-from tests.engine.story import Story, spec
+from tests.engine.story import Story, edges, spec
 
 
 def busy_story(workers: int = 1, **pools: int) -> tuple[Story, list[int]]:
@@ -348,3 +348,24 @@ def test_within_a_class_the_sequence_decides_also_when_a_later_task_has_waited_l
     assert story.queue() == [first, second], "listed as they will start"
     story.end(busy)
     assert story.started() == [first]
+
+
+@pytest.mark.parametrize("what", ["cancel", "hold", "move", "edit", "block", "kill"])
+def test_when_a_large_head_goes_away_those_behind_it_use_the_free_slots(what: str) -> None:
+    story = Story(2, other=2)
+    busy = story.submit()
+    large = story.submit(slots=2, kill_at=story.now.wall + 10 if what == "kill" else None)
+    small = story.submit()
+    assert story.started() == [busy]
+    changes = {
+        "cancel": Cancelled([large]),
+        "hold": Held([large]),
+        "move": Moved([large]),
+        "edit": Edited(large, spec(slots=2, pool="other")),
+        "block": Edited(large, spec(slots=2), edges([busy])),
+    }
+    if what == "kill":
+        story.pass_time(10)
+    else:
+        story.handle(changes[what])
+    assert small in story.started()

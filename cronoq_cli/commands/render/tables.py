@@ -17,6 +17,9 @@ from cronoq_cli.commands.render.style import Style, moment_of, style_of
 from cronoq_cli.commands.render.words import Document, how_it_ended, join_facts, title_of, why_of
 from cronoq_cli.model.lifecycle import LIVE, WAITING
 
+LONGEST_TITLE = 1000
+"""Characters of a command line that a listing shows at most, also in a pipe."""
+
 _WAITING = frozenset(map(str, WAITING))
 _LIVE = frozenset(map(str, LIVE))
 _PRIORITY_COLOURS = {"critical": "red", "high": "yellow", "low": "dim"}
@@ -71,9 +74,14 @@ def task_columns(tasks: Sequence[Document], style: Style) -> list[Column]:
         ),
         Column("POOL", [task["pool"] for task in tasks], usual="default", least=8),
         Column("TIME", [time_of(task, style) for task in tasks], right=True),
-        Column("TASK", [title_of(task) for task in tasks], least=14),
+        Column("TASK", [_cut(title_of(task), style) for task in tasks], least=14),
         Column("REASON", notes, usual="-", least=10),
     ]
+
+
+def _cut(title: str, style: Style) -> str:
+    """One command line of a megabyte would make every row of the table as long; `show` has the whole."""
+    return title if len(title) <= LONGEST_TITLE else title[:LONGEST_TITLE] + style.mark
 
 
 def status_word(task: Document, style: Style) -> str:

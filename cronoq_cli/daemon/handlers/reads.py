@@ -104,7 +104,9 @@ def _list_selected(desk: Desk, request: ListTasks) -> Reply:
 
 def _list_finished(desk: Desk, request: ListTasks) -> Reply:
     select = request.select
+    named = desk.selecting.select(select, FINAL).ids if select.refs else None
     wanted = Filter(
+        ids=None if named is None else [(task_id, task_id) for task_id in named],
         statuses=[word for word in _FINALS if not select.statuses or word in select.statuses],
         pools=select.pools or None,
         tags=select.tags or None,

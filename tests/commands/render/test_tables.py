@@ -56,6 +56,14 @@ def test_a_terminal_gets_signs_short_words_and_a_summary_in_its_width() -> None:
     ]
 
 
+def test_a_command_line_of_a_megabyte_is_cut_in_a_pipe_and_a_long_name_is_not() -> None:
+    context = make_context()
+    long, named = make_task(1, spec={"command": ["echo", "x" * 1_000_000]}), make_task(2, spec={"name": "n" * 150})
+    print_tasks(context, {"tasks": [long, named], "more": 0, "summary": {}})
+    assert len(out_of(context)) < 5000
+    assert "n" * 150 in out_of(context)
+
+
 def test_without_tasks_nothing_is_answered_but_a_note() -> None:
     context = make_context()
     print_tasks(context, {"tasks": [], "more": 0})
