@@ -55,8 +55,9 @@ def _judge(state: State, newcomers: list[Newcomer]) -> dict[int, int]:
 def check_fits(pool: LivePool, slots: int) -> None:
     """Raises InvalidError when a pool can never have so many slots."""
     if not pool.can_ever_fit(slots):
+        what = "1 slot" if slots == 1 else f"{slots} slots"
         raise InvalidError(
-            f"{slots} slots can never fit into pool {pool.name!r}", hint=f"it has {pool.workers}", code="cannot-fit"
+            f"{what} can never fit into pool {pool.name!r}", hint=f"it has {pool.workers}", code="cannot-fit"
         )
 
 
