@@ -26,7 +26,7 @@ class NotYet(Exception):
 
 
 class Ticket:
-    """Who asked, through every time the call is run again: `number` is the present entry, None while it does not wait."""
+    """Who asked, through every time the call is run again: `number` is the present entry, if it waits."""
 
     __slots__ = ("number",)
 
