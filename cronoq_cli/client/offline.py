@@ -250,6 +250,9 @@ class _Offline:
             record.log = log_places(record.spec, self._logs_dir, record.id, record.attempt)[0]
         if record.status is Status.BLOCKED and self._reader is not None:
             facts.setdefault("edges", self._reader.list_edges(record.id))
+        if record.batch is not None and self._reader is not None:
+            batch = self._reader.find_batch(record.batch)
+            facts["batch_end"] = None if batch is None else batch.last
         return describe_task(record, now=self._now, defaults=self._defaults(record), **facts)
 
     def _defaults(self, record: TaskRecord) -> Defaults:

@@ -29,6 +29,8 @@ LEAST_FREE = 256 * 1024 * 1024
 LEAST_SHARE = 0.05
 _NO_POOL = PoolSettings(workers=0)
 _REPORT_TAIL = 4096
+MOST_BATCHES = 1024
+"""Of so many batches the last id is kept at hand."""
 
 
 @dataclass(slots=True)
@@ -40,6 +42,7 @@ class Desk:
     paths: Paths
     selecting: Selecting = field(init=False)
     _space_checked_at: float = float("-inf")
+    _batch_ends: dict[int, int | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """The selector works on the same scheduler."""
@@ -121,7 +124,19 @@ class Desk:
         )
         if attempts is not None:
             facts["attempts"] = attempts
+        if record.batch is not None:
+            facts["batch_end"] = self._find_batch_end(record.batch)
         return describe_task(record, now=self.now().wall, pid=None if live is None else live.pid, **facts)
+
+    def _find_batch_end(self, first: int) -> int | None:
+        """The last id of the batch that begins with `first`; it never changes, and listings ask for it again."""
+        if first not in self._batch_ends:
+            live = self.scheduler.engine.state.batches.get(first)
+            batch = self.scheduler.store.find_batch(first) if live is None else live.record
+            if len(self._batch_ends) >= MOST_BATCHES:
+                self._batch_ends.clear()
+            self._batch_ends[first] = None if batch is None else batch.last
+        return self._batch_ends[first]
 
     def find_log(self, record: TaskRecord) -> str | None:
         """Where the standard output of the newest attempt is, or None before the first."""

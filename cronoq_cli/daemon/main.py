@@ -48,6 +48,8 @@ from cronoq_cli.store.sqlite import SqliteStore, open_store
 
 log = logging.getLogger(__name__)
 
+GARBAGE_THRESHOLD = 50_000
+"""Hardly anything of a task is cyclic: the collector may look seldom."""
 COMPARED_WITHIN_S = 10.0
 """How long readiness waits for the runners' word; a runner that says nothing holds up starts, not the answers."""
 
@@ -244,6 +246,7 @@ class _Daemon:
         """What lives long is looked at by the collector no more."""
         gc.collect()
         gc.freeze()
+        gc.set_threshold(GARBAGE_THRESHOLD)
 
     async def _end(self, server: Server, daemon: Service, store: SqliteStore) -> None:
         """Answer what is owed, close the socket, part from the runners, give up the lead."""

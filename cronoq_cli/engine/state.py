@@ -253,6 +253,11 @@ class State:
             self.tasks[edge.task].open_edges += 1
             self.effects.edges.open(edge)
 
+    def remember_edge(self, edge: Edge) -> None:
+        """Keep an edge that was judged as soon as it was wanted: a retry with dependents goes along it."""
+        self.effects.edges.open(edge)
+        self.effects.edges.close(edge)
+
     def drop_edge(self, edge: Edge) -> None:
         """Take one open edge away; its task is not moved."""
         self.graph.close(edge)

@@ -39,7 +39,7 @@ class TaskFacts(TypedDict, total=False):
     `attempts`: oldest first, adds `attempts` and the exact `run_s` and `pid`. `edges`: open dependencies.
     `place`: position among the waiting, from 1. `now`: unix seconds, for what is still going on. `pid`: of
     its running process. `env_names`, `env`: names, or names with values, of its environment. `duplicate`: a
-    submission found this one instead of making its own.
+    submission found this one instead of making its own. `batch_end`: the last id of its batch.
     """
 
     attempts: Sequence[AttemptRecord] | None
@@ -51,6 +51,7 @@ class TaskFacts(TypedDict, total=False):
     env: Mapping[str, str] | None
     duplicate: bool
     defaults: Defaults
+    batch_end: int | None
 
 
 class PoolFacts(TypedDict, total=False):
@@ -133,7 +134,7 @@ def describe_task(record: TaskRecord, **facts: Unpack[TaskFacts]) -> dict[str, A
         "recurring": None,
         "reason_started": record.start_reason,
         "sequence": _whole(record.seq),
-        "batch": record.batch,
+        "batch": _describe_batch(record.batch, facts.get("batch_end")),
         "array_index": spec.array_index,
         "group": spec.group,
         "duplicate": facts.get("duplicate", False),
@@ -240,6 +241,13 @@ def _describe_usage(usage: Mapping[str, Any]) -> dict[str, Any]:
         "cpu_system_s": _seconds(usage.get("cpu_system_s")),
         "max_rss_bytes": memory,
     }
+
+
+def _describe_batch(first: int | None, last: int | None) -> str | None:
+    """The batch as the reference that means all of it: `101-10100`."""
+    if first is None:
+        return None
+    return str(first) if last in (None, first) else f"{first}-{last}"
 
 
 def _describe_dependencies(record: TaskRecord, edges: Sequence[Edge] | None) -> list[dict[str, Any]]:

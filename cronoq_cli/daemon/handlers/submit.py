@@ -14,7 +14,7 @@ from cronoq_cli.daemon.parked import AwaitRoom
 from cronoq_cli.engine.bounds import NoRoomError
 from cronoq_cli.engine.messages import Accepted, Newcomer, Submitted, WantedEdge
 from cronoq_cli.errors import InvalidError, NotFoundError, TryLaterError
-from cronoq_cli.model.lifecycle import FINAL
+from cronoq_cli.model.lifecycle import FINAL, Status
 from cronoq_cli.model.task import Dependency, TaskSpec
 from cronoq_cli.model.words import hint_for, is_key
 from cronoq_cli.wire.requests import Reply, Rerun, Submit
@@ -73,7 +73,8 @@ def _build_newcomer(desk: Desk, spec: TaskSpec, keys: Keys) -> Newcomer:
     fingerprint = None if spec.unique_s is None else decide_fingerprint(spec)
     existing = _find_existing(desk, spec, fingerprint)
     edges = [edge for dependency in spec.after for edge in resolve_dependency(desk, dependency, spec, keys)]
-    return Newcomer(spec, edges, existing, fingerprint)
+    final = None if existing is None else _find_final(desk, existing)
+    return Newcomer(spec, edges, existing, fingerprint, existing_final=final)
 
 
 def _check_pool(desk: Desk, name: str) -> None:
@@ -126,9 +127,13 @@ def resolve_dependency(desk: Desk, dependency: Dependency, spec: TaskSpec, keys:
 def _want(desk: Desk, task_id: int, dependency: Dependency) -> WantedEdge:
     if desk.scheduler.find_live(task_id) is not None:
         return WantedEdge(dependency.condition, target=task_id)
-    record = desk.scheduler.find_record(task_id)
-    final = record.status if record is not None and record.status in FINAL else None
-    return WantedEdge(dependency.condition, target=task_id, final=final)
+    return WantedEdge(dependency.condition, target=task_id, final=_find_final(desk, task_id))
+
+
+def _find_final(desk: Desk, task_id: int) -> Status | None:
+    """The end of a task that has ended, else None."""
+    status = desk.find_status(task_id)
+    return status if status in FINAL else None
 
 
 def _keep_belongings(desk: Desk, request: Submit, accepted: Accepted) -> None:
