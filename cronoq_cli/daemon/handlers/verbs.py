@@ -156,8 +156,7 @@ def _build_edit(desk: Desk, task_id: int, given: dict[str, Any]) -> Edited:
 
 
 def _check_edit(desk: Desk, event: Edited) -> None:
-    pool = desk.scheduler.engine.state.get_pool(event.spec.pool)
-    check_fits(pool, event.spec.slots)
+    check_fits(desk.scheduler.engine.state, event.spec)
     targets = [edge.target for edge in event.edges or () if edge.target is not None]
     cycle = desk.scheduler.engine.state.graph.find_cycle(event.id, targets)
     if cycle is not None:
