@@ -52,12 +52,12 @@ class Desk:
         self.store.commit(Changes(new=[record]))
         return self.made
 
-    def start(self, task_id: int, facts: dict[str, Any] | None = None) -> dict[str, Any]:
+    def start(self, task_id: int, units: dict[str, list[int]] | None = None) -> dict[str, Any]:
         """The start order of its first attempt."""
-        scheduler = Scheduler(self.store, lambda: load_engine(self.store, self.settings, NOW), lambda: NOW)
+        scheduler = Scheduler(self.store, lambda: load_engine(self.store, self.settings, NOW, {}), lambda: NOW)
         task = scheduler.engine.find(task_id)
         assert task is not None
-        task.facts = facts
+        task.units = units
         orders = Orders(scheduler, self.paths, self.settings, "store")
         return orders.build(Start(task_id, 1, task.pool, task.slots, ahead=False), SentEnvironments())[-1]
 
@@ -79,7 +79,7 @@ def scheduling_of(order: dict[str, Any]) -> dict[str, str]:
 def test_the_units_a_task_was_given_are_in_its_environment(desk: Desk) -> None:
     task = desk.add(uses={"gpu": 2.0, "api.v2": 1.0})
     units = {"gpu": [0, 3], "api.v2": [1]}
-    assert scheduling_of(desk.start(task, {"units": units})) == {
+    assert scheduling_of(desk.start(task, units)) == {
         "CRONOQ_RESOURCE_GPU": "0,3",
         "CRONOQ_RESOURCE_API_V2": "1",
     }
@@ -87,7 +87,7 @@ def test_the_units_a_task_was_given_are_in_its_environment(desk: Desk) -> None:
 
 def test_a_task_without_units_start_or_deadline_has_none_of_it(desk: Desk) -> None:
     assert scheduling_of(desk.start(desk.add(), None)) == {}
-    assert scheduling_of(desk.start(desk.add(), {"outputs": {"a": "b"}})) == {}
+    assert scheduling_of(desk.start(desk.add(), {"@workers": [1]})) == {}
 
 
 def test_deadline_and_start_are_told_in_utc(desk: Desk) -> None:
