@@ -251,6 +251,24 @@ def test_a_symbolic_link_as_home_is_refused(make_cronoq, tmp_path) -> None:
     assert "symbolic link" in done.stderr
 
 
+def test_a_reload_takes_the_defaults_of_a_pool_for_what_is_submitted_then_whole_or_not_at_all(cronoq) -> None:
+    cronoq.configure("[pools.default]\nworkers = 2\n")
+    before = cronoq.submit("--hold", "--", "false")
+    cronoq.configure('[pools.default]\nworkers = 2\nretries = 1\nbackoff = "fixed:10ms"\n')
+    cronoq.ok("daemon", "reload")
+    after = cronoq.submit("--", "false")
+    task = cronoq.wait_for(after)
+    assert (task["status"], task["attempt"]) == ("dead_lettered", 2)
+    cronoq.configure("[pools.default]\nworkers = 3\nretries = -1\n")
+    refused = cronoq("daemon", "reload")
+    assert refused.returncode == 7
+    assert "retries" in refused.stderr
+    assert cronoq.ask("pool", "show", "default")["pool"]["workers"] == 2
+    cronoq.ok("release", before)
+    task = cronoq.wait_for(before)
+    assert (task["status"], task["attempt"]) == ("failed", 1)
+
+
 def test_a_configuration_that_is_wrong_is_told_with_its_place_and_nothing_starts(cronoq) -> None:
     cronoq.configure("[pools.default]\nwokers = 3\n")
     done = cronoq("submit", "--", "true")
