@@ -15,7 +15,9 @@ from cronoq_cli import __version__
 from cronoq_cli.config.loading import load_settings
 from cronoq_cli.config.settings import Settings
 from cronoq_cli.daemon.desk import Desk
+from cronoq_cli.daemon.detach import set_log_level
 from cronoq_cli.daemon.instance import find_boot_id
+from cronoq_cli.daemon.loading import decide_scoring, make_policies
 from cronoq_cli.daemon.orders import Orders
 from cronoq_cli.daemon.plans import configure, plan_pool
 from cronoq_cli.daemon.runners import Runners
@@ -148,10 +150,16 @@ class Service:
         log.info("configuration read anew")
 
     def apply_settings(self, settings: Settings) -> None:
-        """Let the engine, the orders and the handlers go by these settings from now on."""
+        """Let the engine, the orders, the handlers and the log go by these settings from now on.
+
+        A task that is submitted already keeps the number of attempts it was given."""
         self.desk.settings = self.orders.settings = settings
+        set_log_level(settings.daemon.log_level)
         scheduler = self.desk.scheduler
-        pools = scheduler.engine.state.pools
+        state = scheduler.engine.state
+        state.policy_of = make_policies(settings)
+        state.scoring = decide_scoring(settings.priorities)
+        pools = state.pools
         for name, pool in settings.pools.items():
             scheduler.apply(PoolReplanned(name, plan_pool(pool), changes={}))
         for name in pools.keys() - settings.pools.keys():
