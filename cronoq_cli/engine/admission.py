@@ -7,12 +7,14 @@ what it lacks; a wide task waiting for slots keeps the freed ones.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 
 from cronoq_cli.engine.lanes import Place
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.engine.pools import LivePool, set_of, tenant_of
-from cronoq_cli.engine.reservations import Candidate, decide_hold
+from cronoq_cli.engine.reservations import Candidate, Reservation, decide_hold
 from cronoq_cli.engine.state import State
+from cronoq_cli.model.lifecycle import Status
 
 Wanted = str | int
 """A thing that can be lacking: a resource by name, a set of workers by number."""
@@ -34,16 +36,20 @@ def choose(state: State, pool: LivePool, now: Now) -> tuple[LiveTask, int] | Non
     return None
 
 
+# -- order -----------------------------------------------------------------------------------------------------------
+
+
 def order_candidates(state: State, pool: LivePool, heads: list[LiveTask], now: Now) -> list[LiveTask]:
     """The candidates, best-placed first. With fair sharing, within a class the tenant with the least share leads."""
     if not pool.plan.fair_share:
-        return sorted(heads, key=lambda task: state.place(task, now.wall), reverse=True)
+        wall = now.wall
+        return sorted(heads, key=lambda task: state.place(task, wall), reverse=True)
     classes: dict[int, list[LiveTask]] = {}
     for task in heads:
         classes.setdefault(task.priority, []).append(task)
     places = {task.id: state.place(task, now.wall) for task in heads}
     ordered = [_order_fairly(pool, members, places) for members in classes.values()]
-    return _merge(ordered, places)
+    return ordered[0] if len(ordered) == 1 else _merge(ordered, places)
 
 
 def _order_fairly(pool: LivePool, members: list[LiveTask], places: dict[int, Place]) -> list[LiveTask]:
@@ -68,48 +74,88 @@ def _merge(classes: list[list[LiveTask]], places: dict[int, Place]) -> list[Live
     return merged
 
 
+# -- what is lacking -------------------------------------------------------------------------------------------------
+
+
 def find_lacks(
     state: State, pool: LivePool, task: LiveTask, lacking: set[Wanted], now: Now
 ) -> tuple[set[Wanted], int | None]:
     """What a candidate lacks, those before it having first claim on what they lack; and its workers if it can start."""
-    lacks: set[Wanted] = set()
     demand = task.demand
     if demand is not None and demand.uses:
-        lacks.update(state.resources.lacks(demand.uses, now.awake))
+        lacks = set[Wanted](state.resources.lacks(demand.uses, now.awake))
         lacks.update(name for name in demand.names if name in lacking)
+        lacks.update(_find_claimed(state, pool, task, now))
         if lacks:
             _wait_for_tokens(state, task, now)
             return lacks, None
-    if pool.is_simple:
-        if 0 in lacking or task.slots > pool.sets[0].free:
-            return {0}, None
-        return _unless_held(state, pool, task, 0, now)
-    sets = pool.list_sets(task)
-    for number in sets:
-        if number not in lacking and task.slots <= pool.sets[number].free:
-            return _unless_held(state, pool, task, number, now)
-    return set(sets), None
+    return _find_workers(state, pool, task, lacking, now)
 
 
-def _unless_held(state: State, pool: LivePool, task: LiveTask, number: int, now: Now) -> tuple[set[Wanted], int | None]:
-    """A worker held for a fixed start is not to be had, except by what ends before it; nobody else is kept waiting."""
-    if number == 0 and not task.is_fixed and len(pool.reservations) and find_hold(state, pool, task, now) is not None:
-        return set(), None
-    return set(), number
+def _find_workers(
+    state: State, pool: LivePool, task: LiveTask, lacking: set[Wanted], now: Now
+) -> tuple[set[Wanted], int | None]:
+    """The first set of workers with room for a task; else the sets without room, which it waits for.
+
+    A worker held for a fixed start is not to be had, but nobody else is kept waiting for that."""
+    full: set[Wanted] = set()
+    for number in (0,) if pool.is_simple else pool.list_sets(task):
+        workers = pool.sets[number]
+        if number in lacking or task.slots > workers.workers - workers.busy:
+            full.add(number)
+        elif not workers.reservations or find_hold(state, pool, number, task, now) is None:
+            return set(), number
+    return full, None
 
 
-def find_hold(state: State, pool: LivePool, task: LiveTask, now: Now) -> int | None:
-    """The fixed start that would be late if this task started now (specification section 5), or None."""
-    upcoming = pool.reservations.upcoming(now.wall, pool.plan.max_hold_s)
+def find_hold(state: State, pool: LivePool, number: int, task: LiveTask, now: Now) -> int | None:
+    """The fixed start that would be late if this task started now in this set of workers, or None.
+
+    From start - max_hold on, freed workers are kept (specification section 5); once the moment has come the fixed
+    start is itself the best-placed candidate, and needs no holding."""
+    if task.is_fixed:
+        return None
+    upcoming = list_upcoming(state, pool, number, now, pool.plan.max_hold_s)
     if not upcoming:
         return None
     running = [
         (other.slots, (other.started_at or now.wall) + state.expected_s(other))
         for other in pool.running.values()
-        if set_of(other) == 0
+        if set_of(other) == number
     ]
     candidate = Candidate(task.slots, now.wall + state.expected_s(task))
-    return decide_hold(pool.sets[0].free, running, candidate, upcoming)
+    return decide_hold(pool.sets[number].free, running, candidate, upcoming)
+
+
+def list_upcoming(state: State, pool: LivePool, number: int, now: Now, within_s: float) -> list[Reservation]:
+    """The fixed starts ahead in a set of workers, up to so many seconds: none of a task that is blocked or cannot fit.
+
+    For one that waits for others nothing is held: they might need these very workers."""
+    reserved = pool.sets[number].reservations.upcoming(now.wall, within_s)
+    return [one for one in reserved if one.start_at > now.wall and _is_coming(state, pool, one.task_id)]
+
+
+def _is_coming(state: State, pool: LivePool, task_id: int) -> bool:
+    task = state.tasks.get(task_id)
+    return task is not None and task.status in (Status.SCHEDULED, Status.READY) and state.fits(task, pool)
+
+
+def _find_claimed(state: State, pool: LivePool, task: LiveTask, now: Now) -> set[str]:
+    """Resources of a task that better-placed candidates of other pools wait for: resources are shared by all pools."""
+    claimed: set[str] = set()
+    others = [other for other in state.pools.values() if other.wanting and other is not pool and state.is_open(other)]
+    if not others:
+        return claimed
+    place = state.place(task, now.wall)
+    for other in others:
+        for head in other.lanes.heads():
+            if head.demand is not None and head.demand.uses and state.place(head, now.wall) > place:
+                claimed.update(state.resources.lacks(head.demand.uses, now.awake))
+    return claimed.intersection(_names_of(task))
+
+
+def _names_of(task: LiveTask) -> Iterable[str]:
+    return () if task.demand is None else task.demand.names
 
 
 def _wait_for_tokens(state: State, task: LiveTask, now: Now) -> None:

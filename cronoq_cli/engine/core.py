@@ -40,6 +40,8 @@ HANDLERS: Mapping[type, Callable[[State, Any, Now], Any]] = {
     messages.StopBegan: dispatch.apply_stop_began,
     messages.DrainBegan: dispatch.apply_drain_began,
     messages.PoolReplanned: plans.apply_pool_replanned,
+    messages.GroupsReplanned: groups.apply_groups_replanned,
+    messages.TotalsReplanned: plans.apply_totals_replanned,
     messages.ResourceChanged: plans.apply_resource_changed,
     messages.MachineLooked: plans.apply_machine_looked,
     messages.TimePassed: dues.apply_time_passed,
@@ -64,15 +66,18 @@ class Engine:
         self.state = State(policy_of, scoring or Scoring(), next_id=next_id)
         for name, plan in pools.items():
             self.state.pools[name] = LivePool(name, plan, self.state.tasks)
+        self.state.scales = any(pool.plan.autoscale is not None for pool in self.state.pools.values())
 
     def handle(self, event: Event, now: Now) -> Any:
-        """Apply one event at the moment `now`, then start what may start."""
+        """Apply one event at the moment `now`, then what is due by then, then start what may start."""
         state = self.state
         result = HANDLERS[type(event)](state, event, now)
+        if state.timers.is_due(now):
+            dues.apply_due(state, now)
         while state.overfailed:
             verbs.cancel_rest_of_batch(state, state.overfailed.pop(), now)
         while state.full_gatherings:
-            groups.hand_over(state, state.full_gatherings.pop(), now)
+            groups.hand_over(state, state.full_gatherings.popitem()[0], now)
         if state.woken:
             dispatch.dispatch_woken(state, now)
         if state.scales:

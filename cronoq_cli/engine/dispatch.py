@@ -37,12 +37,8 @@ def dispatch_woken(state: State, now: Now) -> None:
         name = next(iter(state.woken))
         del state.woken[name]
         pool = state.pools[name]
-        if _is_open(state, pool):
+        if state.is_open(pool):
             _fill(state, pool, now)
-
-
-def _is_open(state: State, pool: LivePool) -> bool:
-    return state.compared and not (pool.paused or pool.capped or state.draining or state.stopping)
 
 
 def _fill(state: State, pool: LivePool, now: Now) -> None:
@@ -52,23 +48,27 @@ def _fill(state: State, pool: LivePool, now: Now) -> None:
         if found is None:
             break
         _start(state, pool, found, now)
-    alike = simple and not pool.plan.fair_share and not len(pool.reservations)
+    alike = simple and not pool.plan.fair_share and not pool.sets[0].reservations
     if alike and state.leases and not state.pinned and pool.workers > 0 and (pool.leased or pool.free <= 0):
         _give_ahead(state, pool, now)
 
 
 def _share(state: State, total: TotalWorkers, now: Now) -> None:
     """Start under a bound for all pools: turn by turn, the pool whose turn it is and that has something to start."""
-    waiting = {name: state.pools[name] for name in state.pools if _is_open(state, state.pools[name])}
-    state.woken.clear()
-    while waiting and total.free(state.pools) > 0:
+    waiting = {name: pool for name, pool in state.pools.items() if state.is_open(pool)}
+    while waiting and (free := total.free(state.pools)) > 0:
         for pool in total.order(waiting.values()):
             found = choose(state, pool, now)
-            if found is not None and found[0].slots <= total.free(state.pools):
+            if found is None:
+                del waiting[pool.name]
+                continue
+            if found[0].slots > free:
+                waiting.clear()  # it has its turn: what is free is kept until there is room for it
+            else:
                 total.serve(pool)
                 _start(state, pool, found, now)
-                break
-            del waiting[pool.name]
+            break
+    state.woken.clear()
 
 
 def _start(state: State, pool: LivePool, found: tuple[LiveTask, int], now: Now) -> None:
@@ -78,6 +78,8 @@ def _start(state: State, pool: LivePool, found: tuple[LiveTask, int], now: Now) 
     if workers:
         units[WORKERS] = [workers]
     task.units = units or None
+    if units:
+        state.wake_wanting(pool)
     mark_started(state, task, now, at=now.wall)
     state.effects.actions.append(Start(task.id, task.attempt, pool.name, task.slots, ahead=False))
 
@@ -93,7 +95,15 @@ def mark_started(state: State, task: LiveTask, now: Now, *, at: float) -> None:
     pool.forget_waiting(task)
     pool.take(task)
     pool.totals["started"] += 1
+    times = task.times
     state.move(task, Trigger.STARTED, Status.RUNNING, now)
+    if (
+        times is not None
+        and times.start_at is not None
+        and task.attempt == 1
+        and at > times.start_at + times.tolerance_s
+    ):
+        state.tell(task, "late", now, "started behind its tolerance")
     state.effects.attempts[task.id, task.attempt] = AttemptRecord(
         task=task.id, number=task.attempt, started_at=at, reason=task.start_reason
     )
@@ -110,6 +120,7 @@ def _give_ahead(state: State, pool: LivePool, now: Now) -> None:
         task.leased = True
         task.reason = HANDED_OVER
         pool.leased[task.id] = task
+        pool.victims.discard(task.id, task.priority)
         state.touch(task, now)
         state.effects.actions.append(Start(task.id, task.attempt + 1, pool.name, task.slots, ahead=True))
 
@@ -124,7 +135,9 @@ def _best(state: State, pool: LivePool, now: Now) -> LiveTask | None:
 def take_back(state: State, task: LiveTask, now: Now) -> None:
     """A lease is over without a start: the task stands where it stood."""
     task.leased = task.recalled = False
-    state.pools[task.pool].leased.pop(task.id, None)
+    pool = state.pools[task.pool]
+    pool.leased.pop(task.id, None)
+    pool.enter_victims(task)
     state.touch(task, now)
     state.settle(task, now)
 
@@ -161,6 +174,7 @@ def apply_pool_paused(state: State, event: PoolPaused, now: Now) -> bool:
     changed = not pool.paused
     pool.paused = True
     recall_leases(state, pool)
+    state.wake_wanting(pool)
     state.effects.pools[pool.name] = describe_stored(pool)
     return changed
 
@@ -193,9 +207,9 @@ def resize(state: State, pool: LivePool, workers: int, now: Now) -> None:
     if workers < pool.workers:
         recall_leases(state, pool)
     pool.workers = workers
-    unfit = list(pool.unfit.values())
+    changed = {**pool.unfit, **{task.id: task for task in _list_unfit(state, pool)}}
     pool.unfit.clear()
-    for task in [*_list_unfit(state, pool), *unfit]:
+    for task in changed.values():
         task.in_heap = False
         state.settle(task, now)
         state.touch(task, now)

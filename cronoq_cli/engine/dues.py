@@ -18,17 +18,24 @@ from cronoq_cli.model.lifecycle import Status, Trigger
 
 def apply_time_passed(state: State, event: TimePassed, now: Now) -> None:
     """Do what has become due. Scores have changed as well, so that another head may be first than at the last start."""
+    apply_due(state, now)
+    state.wake_all()
+
+
+def apply_due(state: State, now: Now) -> None:
+    """Do what has become due, before anything starts: what expired by now is not started any more."""
     for due, number in state.timers.take_due(now):
         if due is Due.TOKENS:
             state.tokens_at = None
             state.wake_all()
         elif due is Due.SCALE:
             scaling.look(state, number, now)
+        elif due is Due.GATHER:
+            groups.look_at_groups(state, now)
         else:
             task = state.tasks.get(number)
             if task is not None and task.is_waiting:
                 _DUE[due](state, task, now)
-    state.wake_all()
 
 
 def _start_is_due(state: State, task: LiveTask, now: Now) -> None:
@@ -38,11 +45,12 @@ def _start_is_due(state: State, task: LiveTask, now: Now) -> None:
 
 def _backoff_is_over(state: State, task: LiveTask, now: Now) -> None:
     if task.status is Status.RETRYING and task.due_awake is not None and task.due_awake <= now.awake:
+        state.pools[task.pool].arrivals += 1
         make_ready(state, task, Trigger.BACKOFF_OVER, now)
 
 
 def _kill_at_passed(state: State, task: LiveTask, now: Now) -> None:
-    if task.leased or task.kill_at is None or task.kill_at > now.wall:
+    if task.leased or task.kill_at is None or task.kill_at > now.wall or state.is_run_for(task):
         return
     task.reason = task.message = "kill-at time passed before it ended"
     state.move(task, Trigger.KILL_AT_PASSED, Status.FAILED, now)
@@ -63,5 +71,4 @@ _DUE: Mapping[Due, Callable[[State, LiveTask, Now], None]] = {
     Due.AWAITED: _awaited_too_long,
     Due.EXPIRY: fixed.expiry_passed,
     Due.MISS: fixed.start_missed,
-    Due.GATHER: groups.group_is_due,
 }

@@ -9,7 +9,7 @@ from math import ulp
 
 from cronoq_cli.engine.demand import read_demand, read_times
 from cronoq_cli.engine.edges import find_target, open_edges
-from cronoq_cli.engine.fixed import arm_moments, move_reservation
+from cronoq_cli.engine.fixed import arm_expiry, move_reservation
 from cronoq_cli.engine.graph import describe_cycle
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.engine.messages import Edited, Moved, WantedEdge
@@ -33,10 +33,11 @@ def apply_edited(state: State, event: Edited, now: Now) -> list[int]:
     Raises ConflictError when it does not wait or the key is taken, InvalidError for an unknown pool, too many slots or
     a cycle."""
     task = state.tasks.get(event.id)
-    if task is None or not task.is_waiting or task.leased:
+    if task is None or not task.is_waiting or task.leased or task.gathered_by is not None:
         raise ConflictError(f"task {event.id} is not waiting", hint="only waiting tasks can be edited")
     spec = event.spec
-    if (spec.pool, spec.slots, read_demand(spec)) != (task.pool, task.slots, task.demand):
+    wants = (spec.pool, spec.slots, read_demand(spec))
+    if spec.group or wants != (task.pool, task.slots, task.demand):
         check_fits(state, spec)
     if spec.key is not None and spec.key != task.key and spec.key in state.keys:
         raise ConflictError(f"key {spec.key!r} is taken by task {state.keys[spec.key]}", code="exists")
@@ -71,6 +72,7 @@ def _respec(state: State, task: LiveTask, event: Edited, now: Now) -> str | None
     task.policy = state.policy_of(spec)
     task.max_attempts = 1 + task.policy.retries + max(0, uncounted)
     _change_times(state, task, spec)
+    task.gathering = spec.group or ""
     _change_key(state, task, spec.key)
     return None if event.edges is None else _change_edges(state, task, event.edges, spec.await_deps_s, now)
 
@@ -95,7 +97,7 @@ def _change_times(state: State, task: LiveTask, spec: TaskSpec) -> None:
         backs_off = task.due_at is not None and task.due_at != task.not_before
         task.due_at = max(task.due_at or 0.0, not_before or 0.0) if backs_off else not_before
         task.not_before = not_before
-    arm_moments(state, task)
+    arm_expiry(state, task)
     task.kill_at = spec.kill_at
     if spec.kill_at is not None:
         state.timers.arm_wall(spec.kill_at, Due.KILL_AT, task.id)

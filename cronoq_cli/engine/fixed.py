@@ -5,75 +5,94 @@ The arithmetic of reservations is in `reservations`, holding workers back in `ad
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from cronoq_cli.engine.demand import read_demand
 from cronoq_cli.engine.live import LiveTask, Now
-from cronoq_cli.engine.pools import LivePool
-from cronoq_cli.engine.reservations import decide_limit
+from cronoq_cli.engine.reservations import Reservation, decide_limit
 from cronoq_cli.engine.state import State
 from cronoq_cli.engine.timers import Due
 from cronoq_cli.errors import ConflictError
 from cronoq_cli.model.lifecycle import Status, Trigger
 from cronoq_cli.model.task import TaskSpec
 
+# -- reserving -------------------------------------------------------------------------------------------------------
 
-def reserve_all(state: State, specs: dict[int, TaskSpec], now: Now) -> None:
-    """Reserve for the fixed starts among new tasks, by id, all or none. Raises ConflictError (exit 4)."""
-    reserved: list[tuple[LivePool, int]] = []
+
+def reserve_all(state: State, specs: Mapping[int, TaskSpec], now: Now) -> None:
+    """Reserve for the fixed starts ahead among these tasks, by id, all or none. Raises ConflictError (exit 4)."""
+    reserved: list[int] = []
     try:
         for task_id, spec in specs.items():
             if spec.start_at is not None and spec.start_at > now.wall:
-                _reserve(state, task_id, spec)
-                reserved.append((state.pools[spec.pool], task_id))
+                _reserve(state, task_id, spec, spec.start_at)
+                reserved.append(task_id)
     except ConflictError:
-        for pool, task_id in reserved:
-            pool.reservations.remove(task_id)
+        release_all(state, {task_id: specs[task_id] for task_id in reserved})
         raise
 
 
-def _reserve(state: State, task_id: int, spec: TaskSpec) -> None:
-    pool = state.get_pool(spec.pool)
-    limit = decide_limit(pool.plan.reservable_fraction, pool.most)
+def _reserve(state: State, task_id: int, spec: TaskSpec, start_at: float) -> None:
+    """Slots are reserved among the workers that the task would get: the first set that serves and can hold it."""
+    pool = state.pools[spec.pool]
+    demand = read_demand(spec)
+    number = pool.find_home(spec.slots, () if demand is None else demand.labels)
+    workers = pool.sets[number]
+    limit = decide_limit(pool.plan.reservable_fraction, workers.workers if number else pool.most)
     expected_s = state.run_times.expected_s(spec.pool, spec.kind, spec.estimate_s, pool.plan.default_duration_s)
-    assert spec.start_at is not None
-    pool.reservations.check(spec.start_at, spec.slots, expected_s, limit)
-    pool.reservations.add(task_id, spec.start_at, spec.slots, expected_s)
+    workers.reservations.check(start_at, spec.slots, expected_s, limit)
+    workers.reservations.add(task_id, start_at, spec.slots, expected_s)
+
+
+def release_all(state: State, specs: Mapping[int, TaskSpec]) -> None:
+    """Take the reservations of tasks that were refused after all."""
+    for task_id, spec in specs.items():
+        state.pools[spec.pool].remove_reservation(task_id)
 
 
 def move_reservation(state: State, task: LiveTask, spec: TaskSpec, now: Now) -> None:
     """Let a waiting task's reservation follow an edit. Raises ConflictError, then the old one stays."""
-    if (spec.start_at, spec.pool, spec.slots) == (task.when.start_at, task.pool, task.slots):
+    when = task.when
+    if task.attempt > 0 or (when.start_at is None and spec.start_at is None):
         return
-    pool = state.pools[task.pool]
-    old = pool.reservations.find(task.id)
-    pool.reservations.remove(task.id)
+    before = (when.start_at, when.estimate_s, task.pool, task.slots, task.demand)
+    if before == (spec.start_at, spec.estimate_s, spec.pool, spec.slots, read_demand(spec)):
+        return
+    sets = [one.reservations for one in state.pools[task.pool].sets]
+    old: list[Reservation | None] = [reservations.find(task.id) for reservations in sets]
+    state.pools[task.pool].remove_reservation(task.id)
     try:
         reserve_all(state, {task.id: spec}, now)
     except ConflictError:
-        if old is not None:
-            pool.reservations.add(task.id, old.start_at, old.slots, old.expected_s)
+        for reservations, reservation in zip(sets, old, strict=True):
+            if reservation is not None:
+                reservations.put_back(reservation)
         raise
 
 
-def arm_moments(state: State, task: LiveTask) -> None:
-    """Arm the timers of a task's moments: dropped if late, and missed."""
-    when = task.times
-    if when is None or task.attempt > 0:
-        return
-    if when.expires_at is not None:
-        state.timers.arm_wall(when.expires_at, Due.EXPIRY, task.id)
-    if when.start_at is not None:
-        state.timers.arm_wall(when.start_at + when.tolerance_s, Due.MISS, task.id)
-
-
-def restore_reservation(state: State, task: LiveTask, spec: TaskSpec) -> None:
+def restore_reservation(state: State, task: LiveTask, now: Now) -> None:
     """After a restart: what was promised stays promised, whatever the fraction is now."""
-    if task.is_fixed and task.is_waiting and spec.start_at is not None:
-        state.pools[task.pool].reservations.add(task.id, spec.start_at, task.slots, state.expected_s(task))
+    start_at = task.when.start_at
+    if task.is_fixed and task.is_waiting and start_at is not None and start_at > now.wall:
+        pool = state.pools[task.pool]
+        number = pool.find_home(task.slots, () if task.demand is None else task.demand.labels)
+        pool.sets[number].reservations.add(task.id, start_at, task.slots, state.expected_s(task))
+
+
+# -- moments that pass -----------------------------------------------------------------------------------------------
+
+
+def arm_expiry(state: State, task: LiveTask) -> None:
+    """Arm the timer of a task that is dropped when it is late; one that has started once is not."""
+    expires_at = task.when.expires_at
+    if expires_at is not None and task.attempt == 0:
+        state.timers.arm_wall(expires_at, Due.EXPIRY, task.id)
 
 
 def expiry_passed(state: State, task: LiveTask, now: Now) -> None:
     """Not started by `--expires`: missed."""
     expires_at = task.when.expires_at
-    if expires_at is None or expires_at > now.wall or task.attempt > 0:
+    if expires_at is None or expires_at > now.wall or task.attempt > 0 or state.is_run_for(task):
         return
     task.reason = "not started before it expired"
     state.move(task, Trigger.EXPIRED, Status.MISSED, now)
@@ -81,16 +100,14 @@ def expiry_passed(state: State, task: LiveTask, now: Now) -> None:
 
 
 def start_missed(state: State, task: LiveTask, now: Now) -> None:
-    """A fixed start and its tolerance have passed: the miss policy decides."""
+    """A fixed start and its tolerance have passed while it was ready: the miss policy decides.
+
+    One that is blocked then is judged when it gets ready (specification section 3)."""
     when = task.when
-    if not task.is_fixed or when.start_at is None or when.start_at + when.tolerance_s > now.wall:
+    if when.on_miss == "run-late" or task.status is not Status.READY or not task.is_fixed:
         return
-    if when.on_miss == "run-late":
-        task.reason = "late"
-        state.touch(task, now)
-        state.tell(task, "late", now)
+    if when.start_at is None or when.start_at + when.tolerance_s > now.wall:
         return
     task.reason = "its fixed start was missed"
-    fails = when.on_miss == "fail" and task.status in (Status.SCHEDULED, Status.READY)
-    state.move(task, Trigger.EXPIRED, Status.FAILED if fails else Status.MISSED, now)
+    state.move(task, Trigger.EXPIRED, Status.FAILED if when.on_miss == "fail" else Status.MISSED, now)
     state.finish(task, now)

@@ -5,61 +5,51 @@ What is run forward, and with which ends, is decided in `simulate`.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from copy import copy, deepcopy
-from dataclasses import replace
+from dataclasses import fields
+from typing import Any
 
 from cronoq_cli.engine.core import Engine
-from cronoq_cli.engine.fixed import arm_moments
 from cronoq_cli.engine.graph import Graph
 from cronoq_cli.engine.lanes import Lanes
-from cronoq_cli.engine.live import LiveBatch, LiveTask, Now
+from cronoq_cli.engine.live import LiveBatch, LiveTask
 from cronoq_cli.engine.messages import Effects
 from cronoq_cli.engine.overload import Victims
 from cronoq_cli.engine.pools import LivePool
-from cronoq_cli.engine.reservations import Reservations
 from cronoq_cli.engine.state import State
 from cronoq_cli.engine.statistics import RunTimes
-from cronoq_cli.engine.timers import Due, Timers
-from cronoq_cli.model.lifecycle import LIVE, Status
+from cronoq_cli.engine.timers import Timers
+from cronoq_cli.model.lifecycle import Status
 
 
-def fork(state: State, now: Now, tasks: Iterable[LiveTask] | None = None) -> Engine:
+def fork(state: State, tasks: Iterable[LiveTask] | None = None) -> Engine:
     """An engine that stands where this one stands, with all its tasks, or with these and all that run.
 
-    Nothing is given ahead of need in it: leased tasks stand in their lanes. Costs a few microseconds a task.
+    Nothing is given ahead of need in it: leased tasks stand in their lanes. With some of the tasks alone, timers and
+    dependencies are left behind. Costs a few microseconds a task.
     """
     engine = Engine(state.policy_of, {}, scoring=state.scoring)
-    twin = engine.state = replace(
-        state,
-        tasks={},
-        keys=dict(state.keys),
-        pools={},
-        batches={first: _copy_batch(batch) for first, batch in state.batches.items()},
-        graph=Graph(),
-        timers=Timers(),
-        run_times=copy_run_times(state.run_times),
-        leases=False,
-        pinned=set(),
-        overfailed=set(),
-        woken={},
-        effects=Effects(),
-        resources=deepcopy(state.resources),
-        total=deepcopy(state.total),
-        demands=dict(state.demands),
-        gatherings=deepcopy(state.gatherings),
-        full_gatherings=set(),
-        tokens_at=None,
-    )
+    whole = tasks is None
+    values: dict[str, Any] = {
+        "tasks": {},
+        "pools": {},
+        "keys": dict(state.keys) if whole else {},
+        "batches": {first: _copy_batch(batch) for first, batch in state.batches.items()},
+        "graph": Graph(),
+        "timers": _copy_timers(state.timers) if whole else Timers(),
+        "tokens_at": state.tokens_at if whole else None,
+        "run_times": copy_run_times(state.run_times),
+        "effects": Effects(),
+        "leases": False,
+        "pinned": set(),
+    }
+    values |= {one.name: deepcopy(getattr(state, one.name)) for one in fields(state) if one.name not in values}
+    twin = engine.state = State(**values)
     for name, pool in state.pools.items():
-        twin.pools[name] = _copy_pool(pool, twin.tasks)
-    for task in _with_running(state, tasks):
+        twin.pools[name] = _copy_pool(pool, twin.tasks, whole=whole)
+    for task in state.tasks.values() if tasks is None else _with_running(state, tasks):
         _copy_task(state, twin, task)
-    for name, gathering in twin.gatherings.items():
-        template = twin.groups.get(name)
-        if template is not None and gathering.members:
-            twin.timers.arm_wall(gathering.due_at(template), Due.GATHER, gathering.members[-1])
     return engine
 
 
@@ -71,12 +61,18 @@ def copy_run_times(run_times: RunTimes) -> RunTimes:
     return twin
 
 
-def _with_running(state: State, tasks: Iterable[LiveTask] | None) -> Iterable[LiveTask]:
-    if tasks is None:
-        return state.tasks.values()
+def _with_running(state: State, tasks: Iterable[LiveTask]) -> Iterable[LiveTask]:
     chosen = {task.id: task for pool in state.pools.values() for task in pool.running.values()}
     chosen.update((task.id, task) for task in tasks)
     return chosen.values()
+
+
+def _copy_timers(timers: Timers) -> Timers:
+    """The same entries in heaps of its own."""
+    twin = Timers()
+    for name in Timers.__slots__:
+        setattr(twin, name, list(getattr(timers, name)))
+    return twin
 
 
 def _copy_batch(batch: LiveBatch) -> LiveBatch:
@@ -85,14 +81,20 @@ def _copy_batch(batch: LiveBatch) -> LiveBatch:
     return twin
 
 
-def _copy_pool(pool: LivePool, tasks: dict[int, LiveTask]) -> LivePool:
-    """The pool as it is, but for its tasks."""
+def _copy_pool(pool: LivePool, tasks: dict[int, LiveTask], *, whole: bool) -> LivePool:
+    """The pool as it is, numbers and all, but for the tasks it points to."""
     twin = copy(pool)
-    twin.sets = [copy(one) for one in pool.sets]
-    twin.ready, twin.counts, twin.totals = [0, 0, 0, 0], Counter(), Counter()
-    twin.shares, twin.scale, twin.scale_seen_at = deepcopy(pool.shares), deepcopy(pool.scale), None
-    twin.reservations, twin.victims, twin.lanes = Reservations(), Victims(), Lanes(pool.name, tasks)
-    twin.running, twin.leased, twin.unfit = {}, {}, {}
+    own: dict[str, Any] = {
+        "plan": pool.plan,
+        "lanes": Lanes(pool.name, tasks),
+        "running": {},
+        "leased": {},
+        "unfit": {},
+    }
+    if not whole:
+        own |= {"victims": Victims(), "scale_seen_at": None}
+    for name in LivePool.__slots__:
+        setattr(twin, name, own[name] if name in own else deepcopy(getattr(pool, name)))
     return twin
 
 
@@ -103,37 +105,12 @@ def _copy_task(state: State, twin: State, task: LiveTask) -> None:
         one.batch = twin.batches.get(task.batch.record.first) or _copy_batch(task.batch)
     twin.tasks[one.id] = one
     old, pool = state.pools[one.pool], twin.pools[one.pool]
-    if one.status in LIVE:
-        pool.enter_status(one)
     if one.id in old.running:
         pool.running[one.id] = one
+    elif one.id in old.unfit:
+        pool.unfit[one.id] = one
     elif one.status is Status.READY:
-        if one.id in old.unfit:
-            pool.unfit[one.id] = one
-        else:
-            pool.lanes.push(one)
-    if one.is_waiting:
-        _arm(twin, one)
-        _copy_promises(state, twin, one)
-
-
-def _arm(twin: State, task: LiveTask) -> None:
-    if task.status is Status.SCHEDULED and task.due_at is not None:
-        twin.timers.arm_wall(task.due_at, Due.START, task.id)
-    elif task.status is Status.RETRYING and task.due_awake is not None:
-        twin.timers.arm_awake(task.due_awake, Due.BACKOFF, task.id)
-    if task.kill_at is not None:
-        twin.timers.arm_wall(task.kill_at, Due.KILL_AT, task.id)
-    arm_moments(twin, task)
-
-
-def _copy_promises(state: State, twin: State, task: LiveTask) -> None:
-    """The slots reserved for a fixed start, and what a task depends on."""
-    reservation = state.pools[task.pool].reservations.find(task.id)
-    if reservation is not None:
-        twin.pools[task.pool].reservations.add(task.id, reservation.start_at, reservation.slots, reservation.expected_s)
-    if task.open_edges:
-        for edge in state.graph.list_open(task.id):
+        pool.lanes.push(one)
+    if one.open_edges:
+        for edge in state.graph.list_open(one.id):
             twin.graph.open(edge)
-            if edge.awaited_until is not None:
-                twin.timers.arm_wall(edge.awaited_until, Due.AWAITED, task.id)

@@ -5,7 +5,9 @@ When a group goes; joining and ending are moves of `state`, making the group's t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import inf
 
 from cronoq_cli.model.task import TaskSpec
 
@@ -22,21 +24,26 @@ class GroupTemplate:
 
 @dataclass(slots=True)
 class Gathering:
-    """The members of one group that wait; moments are unix seconds."""
+    """The members of one group that wait, by id, and since when each could have run (unix seconds).
 
-    name: str
-    members: list[int] = field(default_factory=list)
-    first_at: float = 0.0
-    last_at: float = 0.0
+    `armed_at`: when a timer will look at it; one at a time is enough."""
 
-    def join(self, task_id: int, at: float) -> None:
+    members: dict[int, float] = field(default_factory=dict)
+    first_at: float = inf
+    last_at: float = -inf
+    armed_at: float | None = None
+
+    def join(self, task_id: int, since: float) -> None:
         """One more member, unless it is one already."""
-        if task_id in self.members:
-            return
-        if not self.members:
-            self.first_at = at
-        self.members.append(task_id)
-        self.last_at = at
+        self.members.setdefault(task_id, since)
+        self.first_at, self.last_at = min(self.first_at, since), max(self.last_at, since)
+
+    def drop(self, ids: Iterable[int]) -> None:
+        """These wait with the group no more."""
+        for task_id in ids:
+            del self.members[task_id]
+        moments = self.members.values()
+        self.first_at, self.last_at = min(moments, default=inf), max(moments, default=-inf)
 
     def due_at(self, template: GroupTemplate) -> float:
         """When the group goes: nothing came for grace, or its oldest has waited max_delay (specification section 5)."""

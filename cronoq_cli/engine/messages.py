@@ -5,10 +5,12 @@ Values only: the engine touches nothing else, the daemon commits the effects and
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cronoq_cli.engine.autoscale import MachineSeen
 from cronoq_cli.engine.edge_changes import EdgeChanges
+from cronoq_cli.engine.gathering import GroupTemplate
 from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.engine.pools import PoolPlan
 from cronoq_cli.model.lifecycle import Status
@@ -221,7 +223,23 @@ class PoolReplanned:
 
     pool: str
     plan: PoolPlan
-    changes: dict[str, object]
+    changes: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class GroupsReplanned:
+    """The configuration of the groups was read anew."""
+
+    groups: Mapping[str, GroupTemplate]
+
+
+@dataclass(slots=True)
+class TotalsReplanned:
+    """The bounds of all pools together were read anew: workers (None: no bound), how they are shared, waiting tasks."""
+
+    workers: int | None = None
+    strict: bool = False
+    max_pending: int | None = None
 
 
 @dataclass(slots=True)
@@ -269,6 +287,8 @@ Event = (
     | StopBegan
     | DrainBegan
     | PoolReplanned
+    | GroupsReplanned
+    | TotalsReplanned
     | ResourceChanged
     | MachineLooked
     | TimePassed

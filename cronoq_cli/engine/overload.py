@@ -10,6 +10,8 @@ from heapq import heapify, heappop, heappush
 
 from cronoq_cli.model.task import Priority
 
+SHEDDING = frozenset({"shed-lowest", "shed-oldest"})
+"""The overflow policies that have victims."""
 SLACK = 64
 """So many stale entries beside those that count are left alone."""
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from cronoq_cli.engine.dispatch import describe_stored, resize
+from cronoq_cli.engine.dispatch import describe_stored, recall_leases, resize
+from cronoq_cli.engine.fairness import Shares
 from cronoq_cli.engine.live import Now
-from cronoq_cli.engine.messages import MachineLooked, PoolReplanned, ResourceChanged
-from cronoq_cli.engine.pools import LivePool, PoolPlan, WorkerSet
+from cronoq_cli.engine.messages import MachineLooked, PoolReplanned, ResourceChanged, TotalsReplanned
+from cronoq_cli.engine.overload import SHEDDING, Victims
+from cronoq_cli.engine.pools import LivePool, PoolPlan, WorkerSet, tenant_of
 from cronoq_cli.engine.resources import Bucket
 from cronoq_cli.engine.scaling import apply_machine_seen
+from cronoq_cli.engine.sharing import TotalWorkers
 from cronoq_cli.engine.state import State
 
 
@@ -19,15 +22,27 @@ def apply_pool_replanned(state: State, event: PoolReplanned, now: Now) -> None:
     old, pool.plan = pool.plan, event.plan
     pool.configured = event.plan.workers
     pool.changes = event.changes
-    pool.shares.set_weights(event.plan.tenant_weights)
     pool.capped = None if event.plan.limits is None else pool.capped
     _replan_groups(pool, event.plan)
+    _count_anew(state, pool)
+    recall_leases(state, pool)
     state.scales = any(one.plan.autoscale is not None for one in state.pools.values())
-    if old.workers != event.plan.workers or event.plan.autoscale is None:
-        resize(state, pool, event.plan.workers, now)
+    keeps_size = old.workers == event.plan.workers and event.plan.autoscale is not None
+    resize(state, pool, pool.workers if keeps_size else event.plan.workers, now)
     state.effects.resized = True
     state.effects.pools[pool.name] = describe_stored(pool)
-    state.wake(pool.name)
+
+
+def _count_anew(state: State, pool: LivePool) -> None:
+    """Who may be shed and what each tenant has running are only counted where the plan asks for it."""
+    pool.victims, pool.shares = Victims(), Shares(pool.plan.tenant_weights)
+    for task in pool.running.values():
+        if pool.plan.fair_share:
+            pool.shares.take(tenant_of(task), task.slots)
+    if pool.plan.overflow in SHEDDING:
+        for task in state.tasks.values():
+            if task.pool == pool.name:
+                pool.enter_victims(task)
 
 
 def _replan_groups(pool: LivePool, plan: PoolPlan) -> None:
@@ -39,6 +54,15 @@ def _replan_groups(pool: LivePool, plan: PoolPlan) -> None:
         one.workers = 0 if group is None else group.workers
         one.shared = one.shared if group is None else group.shared
     sets += [WorkerSet(group.workers, group.labels, shared=group.shared) for group in planned.values()]
+
+
+def apply_totals_replanned(state: State, event: TotalsReplanned, now: Now) -> None:
+    """Other bounds for all pools together; what runs goes on."""
+    state.max_pending = event.max_pending
+    state.total = None if event.workers is None else TotalWorkers(event.workers, strict=event.strict)
+    for pool in state.pools.values():
+        recall_leases(state, pool)
+        resize(state, pool, pool.workers, now)
 
 
 def apply_resource_changed(state: State, event: ResourceChanged, now: Now) -> None:

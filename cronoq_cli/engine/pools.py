@@ -14,8 +14,8 @@ from cronoq_cli.engine.demand import WORKERS
 from cronoq_cli.engine.fairness import Shares
 from cronoq_cli.engine.lanes import Lanes
 from cronoq_cli.engine.live import LiveTask
-from cronoq_cli.engine.overload import Victims
-from cronoq_cli.engine.reservations import Reservations
+from cronoq_cli.engine.overload import SHEDDING, Victims
+from cronoq_cli.engine.reservations import Reservation, Reservations
 from cronoq_cli.model.lifecycle import LIVE, WAITING, Status
 
 AHEAD_WINDOW_S = 0.25
@@ -28,13 +28,14 @@ AHEAD_SHORT_S = 0.1
 class WorkerSet:
     """Workers of one kind: the pool's own, or a group with labels; `shared`: also for tasks without `--on`."""
 
-    __slots__ = ("busy", "labels", "shared", "workers")
+    __slots__ = ("busy", "labels", "reservations", "shared", "workers")
 
     def __init__(self, workers: int, labels: Mapping[str, str] | None = None, *, shared: bool = True) -> None:
         self.workers = workers
         self.labels = dict(labels or {})
         self.shared = shared
         self.busy = 0
+        self.reservations = Reservations()
 
     @property
     def free(self) -> int:
@@ -85,7 +86,7 @@ class LivePool:
 
     `configured`: workers by configuration; 0 for a pool that is there only for tasks left from an older one.
     `capped`: why the machine's own limits keep it from starting. `changes`: what was set by command. `arrivals`:
-    tasks that became ready since the last look of autoscaling.
+    tasks that became ready since the last look of autoscaling. `wanting`: ready tasks that want resources.
     """
 
     __slots__ = (
@@ -100,9 +101,9 @@ class LivePool:
         "paused",
         "plan",
         "ready",
-        "reservations",
         "running",
         "scale",
+        "scale_due_at",
         "scale_reason",
         "scale_seen_at",
         "sets",
@@ -110,6 +111,7 @@ class LivePool:
         "totals",
         "unfit",
         "victims",
+        "wanting",
     )
 
     def __init__(self, name: str, plan: PoolPlan | int, tasks: Mapping[int, LiveTask]) -> None:
@@ -120,12 +122,13 @@ class LivePool:
         self.configured = self.plan.workers
         self.ready = [0, 0, 0, 0]
         self.arrivals = 0
-        self.reservations = Reservations()
+        self.wanting = 0
         self.shares = Shares(self.plan.tenant_weights)
         self.victims = Victims()
         self.scale = ScaleState()
         self.scale_reason: str | None = None
         self.scale_seen_at: float | None = None
+        self.scale_due_at: float | None = None
         self.paused = False
         self.capped: str | None = None
         self.changes: dict[str, object] = {}
@@ -153,6 +156,8 @@ class LivePool:
             self.counts[task.status] -= 1
         if task.status is Status.READY:
             self.ready[task.priority] -= 1
+            if task.demand is not None and task.demand.uses:
+                self.wanting -= 1
         self.victims.discard(task.id, task.priority)
 
     def enter_status(self, task: LiveTask) -> None:
@@ -161,18 +166,37 @@ class LivePool:
             self.counts[task.status] += 1
         if task.status is Status.READY:
             self.ready[task.priority] += 1
+            if task.demand is not None and task.demand.uses:
+                self.wanting += 1
         self.enter_victims(task)
 
     def enter_victims(self, task: LiveTask) -> None:
-        """Let a task be one that may be shed, where this pool sheds: it waits, not blocked, with no fixed start."""
-        sheds = self.plan.overflow.startswith("shed")
-        if sheds and task.status in (Status.READY, Status.SCHEDULED) and not task.is_fixed:
-            self.victims.add(task.id, task.priority)
+        """Let a task be one that may be shed, where this pool sheds: it waits, not blocked, not at the runner, with no
+        fixed start."""
+        if self.plan.overflow in SHEDDING and task.status in (Status.READY, Status.SCHEDULED):
+            if not task.leased and not task.is_fixed:
+                self.victims.add(task.id, task.priority)
 
     def forget_waiting(self, task: LiveTask) -> None:
         """A task waits no more here: it has started, or ended, or gone to another pool."""
         self.unfit.pop(task.id, None)
-        self.reservations.remove(task.id)
+        if task.times is not None:
+            self.remove_reservation(task.id)
+
+    def remove_reservation(self, task_id: int) -> None:
+        """Slots are reserved for this task no more, if they were."""
+        for one in self.sets:
+            one.reservations.remove(task_id)
+
+    def find_reservation(self, task_id: int) -> Reservation | None:
+        """What is reserved for a task, or None."""
+        found = (one.reservations.find(task_id) for one in self.sets)
+        return next((one for one in found if one is not None), None)
+
+    @property
+    def reserved(self) -> int:
+        """How many fixed starts have slots reserved."""
+        return sum(len(one.reservations) for one in self.sets)
 
     @property
     def workers(self) -> int:
@@ -207,6 +231,13 @@ class LivePool:
         """The sets of workers that may run a task, by number."""
         labels = task.demand.labels if task.demand is not None else ()
         return [number for number, one in enumerate(self.sets) if one.serves(labels)]
+
+    def find_home(self, slots: int, labels: tuple[tuple[str, str], ...]) -> int:
+        """The first set of workers that serves and may ever hold a task of so many slots; else the pool's own."""
+        for number, one in enumerate(self.sets):
+            if one.serves(labels) and slots <= (one.workers if number else self.most):
+                return number
+        return 0
 
     def can_ever_fit(self, slots: int, labels: tuple[tuple[str, str], ...] = ()) -> bool:
         """Whether so many slots are there in one set, or are there by configuration."""

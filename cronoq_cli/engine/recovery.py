@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import Protocol
 
 from cronoq_cli.engine.core import Engine
-from cronoq_cli.engine.fixed import arm_moments, restore_reservation
+from cronoq_cli.engine.fixed import arm_expiry, restore_reservation
 from cronoq_cli.engine.graph import decide_edge
 from cronoq_cli.engine.live import LiveTask, Now
-from cronoq_cli.engine.pools import LivePool
+from cronoq_cli.engine.pools import LivePool, WorkerSet, set_of
 from cronoq_cli.engine.state import State, describe_unmet
 from cronoq_cli.engine.timers import Due
-from cronoq_cli.model.lifecycle import LIVE, Status
+from cronoq_cli.model.lifecycle import LIVE, Status, Trigger
 from cronoq_cli.model.task import Batch, Edge, TaskRecord
 
 
@@ -40,16 +40,17 @@ def restore(engine: Engine, kept: Kept, now: Now) -> list[int]:
             state.pools[name].changes = dict(changes) if isinstance(changes, dict) else {}
     for batch in kept.batches:
         state.add_batch(batch)
-    orphans = [record.id for record in kept.tasks if _restore_task(state, record)]
+    orphans = [record.id for record in kept.tasks if _restore_task(state, record, now)]
     for edge in kept.edges:
         _restore_edge(state, edge)
     for task in state.tasks.values():
         _settle(state, task, now)
     _judge_stale_edges(state, now)
+    _end_stale_members(state, now)
     return orphans
 
 
-def _restore_task(state: State, record: TaskRecord) -> bool:
+def _restore_task(state: State, record: TaskRecord, now: Now) -> bool:
     """Take one task in; whether its pool is unknown now."""
     orphan = record.spec.pool not in state.pools
     if orphan:
@@ -66,8 +67,8 @@ def _restore_task(state: State, record: TaskRecord) -> bool:
         state.pools[task.pool].enter_status(task)
         if task.key is not None:
             state.keys[task.key] = task.id
-        arm_moments(state, task)
-        restore_reservation(state, task, record.spec)
+        arm_expiry(state, task)
+        restore_reservation(state, task, now)
         if task.kill_at is not None:
             state.timers.arm_wall(task.kill_at, Due.KILL_AT, task.id)
     return orphan
@@ -86,6 +87,8 @@ def _restore_edge(state: State, edge: Edge) -> None:
 def _settle(state: State, task: LiveTask, now: Now) -> None:
     pool = state.pools[task.pool]
     if task.status is Status.RUNNING or (task.leaving and not task.leased):
+        while set_of(task) >= len(pool.sets):
+            pool.sets.append(WorkerSet(0, shared=False))  # of a group that is configured no more
         pool.take(task)
         if task.units is not None:
             state.resources.restore(task.units)
@@ -106,3 +109,12 @@ def _judge_stale_edges(state: State, now: Now) -> None:
             else:
                 state.skip(task, describe_unmet(edge.target, Status.FAILED), now)
                 break
+
+
+def _end_stale_members(state: State, now: Now) -> None:
+    """Members of a group whose task is not kept: its row was damaged, and it was set aside as failed."""
+    for task in list(state.tasks.values()):
+        if task.gathered_by is not None and task.status in LIVE and task.gathered_by not in state.tasks:
+            task.reason = f"{task.gathered_by} could not be read"
+            state.move(task, Trigger.GATHERED, Status.FAILED, now)
+            state.finish(task, now)

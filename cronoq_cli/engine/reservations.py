@@ -101,6 +101,10 @@ class Reservations:
         self._by_task[task_id] = reservation
         self._longest_s = max(self._longest_s, reservation.expected_s)
 
+    def put_back(self, reservation: Reservation) -> None:
+        """Reserve again what was removed, just as it was."""
+        self.add(reservation.task_id, reservation.start_at, reservation.slots, reservation.expected_s)
+
     def remove(self, task_id: int) -> None:
         """The task has started, or will not start: its slots are not reserved any more, if they were."""
         reservation = self._by_task.pop(task_id, None)

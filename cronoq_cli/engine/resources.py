@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 from math import ulp
 
+from cronoq_cli.engine.demand import WORKERS
 from cronoq_cli.errors import InvalidError, TryLaterError
 from cronoq_cli.model.words import hint_for
 
@@ -153,7 +154,11 @@ class Resources:
         return self._known
 
     def configure(self, name: str, resource: Resource) -> None:
-        """Add a resource, or take over the numbers of a configured one; of the same kind, what is out stays out."""
+        """Add a resource, or take over the numbers of a configured one; of the same kind, what is out stays out.
+
+        Raises InvalidError for the one name that means workers."""
+        if name == WORKERS:
+            raise InvalidError(f"no resource can be named {name!r}", hint="choose another name", code="bad-name")
         old = self._known.get(name)
         if isinstance(old, Semaphore) and isinstance(resource, Semaphore):
             old.permits = old.configured = resource.permits

@@ -62,7 +62,7 @@ class State:
     demands: dict[Demand, Demand] = field(default_factory=dict)
     groups: dict[str, GroupTemplate] = field(default_factory=dict)
     gatherings: dict[str, Gathering] = field(default_factory=dict)
-    full_gatherings: set[str] = field(default_factory=set)
+    full_gatherings: dict[str, None] = field(default_factory=dict)
     """Groups whose members are to be handed to one task now."""
     max_pending: int | None = None
     """How many tasks may wait in all pools together."""
@@ -82,6 +82,15 @@ class State:
             )
         return pool
 
+    def is_open(self, pool: LivePool) -> bool:
+        """Whether tasks of a pool may start at all."""
+        return self.compared and not (pool.paused or pool.capped or self.draining or self.stopping)
+
+    def is_run_for(self, task: LiveTask) -> bool:
+        """Whether the task of its group has started on a gathered task: from there on that one's end decides."""
+        runner = None if task.gathered_by is None else self.tasks.get(task.gathered_by)
+        return runner is not None and runner.attempt > 0
+
     # -- moving --------------------------------------------------------------------------------------------------
 
     def move(self, task: LiveTask, trigger: Trigger, target: Status, now: Now, message: str | None = None) -> None:
@@ -89,8 +98,13 @@ class State:
         assert (task.status, trigger, target) in ALLOWED, f"task {task.id}: {task.status} -> {target} by {trigger}"
         pool = self.pools[task.pool]
         pool.leave_status(task)
-        if task.status is Status.READY and target is not Status.RUNNING:
-            self.woken[task.pool] = None  # a large head may have kept slots free that others fit into
+        if target is not Status.RUNNING:
+            if task.status is Status.READY:
+                self.woken[task.pool] = None  # a large head may have kept slots free that others fit into
+                if task.demand is not None and task.demand.uses:
+                    self.wake_all()  # or units that tasks of other pools want
+            elif task.times is not None:
+                self.woken[task.pool] = None  # workers may have been held for its fixed start
         task.status = target
         pool.enter_status(task)
         task.updated_at = now.wall
@@ -124,6 +138,12 @@ class State:
     def wake_all(self) -> None:
         """Something changed that may let a task of any pool start."""
         self.woken.update(dict.fromkeys(self.pools))
+
+    def wake_wanting(self, pool: LivePool) -> None:
+        """What other pools left to better-placed candidates of this one may be theirs now."""
+        for other in self.pools.values():
+            if other.wanting and other is not pool:
+                self.woken[other.name] = None
 
     def intern(self, task: LiveTask) -> None:
         """Let equal demands be one object."""
@@ -168,9 +188,7 @@ class State:
         if task.status is Status.READY:
             self._settle_ready(task, now)
         elif task.status is Status.BLOCKED:
-            if task.gathering and not task.held and not task.open_edges:
-                self._gather(task, now)
-            task.reason = "held" if task.held else "dependencies" if task.open_edges else "gathering"
+            task.reason = "held" if task.held else "dependencies" if task.open_edges else self._gather(task, now)
         elif task.status is Status.SCHEDULED and task.due_at is not None:
             task.reason = "scheduled"
             self.timers.arm_wall(task.due_at, Due.START, task.id)
@@ -179,23 +197,49 @@ class State:
             task.due_awake = now.awake + max(0.0, task.due_at - now.wall)
             self.timers.arm_awake(task.due_awake, Due.BACKOFF, task.id)
 
-    def _gather(self, task: LiveTask, now: Now) -> None:
-        """Let a task wait for the others of its group; a full group goes at once."""
-        name = task.gathering
-        gathering = self.gatherings.setdefault(name, Gathering(name))
-        gathering.join(task.id, now.wall)
-        template = self.groups.get(name)
-        if template is None or len(gathering.members) >= template.max_size:
-            self.full_gatherings.add(name)
-        else:
-            self.timers.arm_wall(gathering.due_at(template), Due.GATHER, task.id)
-
-    def _settle_ready(self, task: LiveTask, now: Now) -> None:
+    def _gather(self, task: LiveTask, now: Now) -> str:
+        """Let a task wait for the others of its group, or for the task that runs for them; returns its reason."""
+        if not task.gathering:
+            return f"gathered into {task.gathered_by}"
         if task.ready_at is None:
             task.ready_at = now.wall
-        task.due_at = task.due_awake = task.reason = None
+        gathering = self.gatherings.setdefault(task.gathering, Gathering())
+        gathering.join(task.id, task.ready_at)
+        self.judge_gathering(task.gathering, gathering)
+        return "gathering"
+
+    def judge_gathering(self, name: str, gathering: Gathering) -> None:
+        """A full group goes at once, another when it is due; one that is configured no more waits to be so again."""
+        template = self.groups.get(name)
+        if template is None:
+            return
+        if len(gathering.members) >= template.max_size:
+            self.prune_gathering(name, gathering)
+        due_at = gathering.due_at(template)
+        if len(gathering.members) >= template.max_size:
+            self.full_gatherings[name] = None
+        elif gathering.members and (gathering.armed_at is None or due_at < gathering.armed_at):
+            gathering.armed_at = due_at
+            self.timers.arm_wall(due_at, Due.GATHER, 0)
+
+    def prune_gathering(self, name: str, gathering: Gathering) -> None:
+        """Drop those that wait with their group no more: ended, held, or edited since they joined."""
+        gathering.drop([task_id for task_id in gathering.members if not self._gathers(task_id, name)])
+
+    def _gathers(self, task_id: int, name: str) -> bool:
+        task = self.tasks.get(task_id)
+        if task is None or task.gathering != name or task.status is not Status.BLOCKED:
+            return False
+        return not (task.held or task.open_edges)
+
+    def _settle_ready(self, task: LiveTask, now: Now) -> None:
         pool = self.pools[task.pool]
-        pool.arrivals += 1
+        if task.ready_at is None:
+            task.ready_at = now.wall
+            pool.arrivals += 1
+        task.due_at = task.due_awake = task.reason = None
+        if task.times is not None and task.times.start_at is not None and task.attempt == 0:
+            self.timers.arm_wall(task.times.start_at + task.times.tolerance_s, Due.MISS, task.id)
         if not self.fits(task, pool):
             task.reason = "cannot fit"
             task.in_heap = False
@@ -209,7 +253,7 @@ class State:
 
     def fits(self, task: LiveTask, pool: LivePool) -> bool:
         """Whether what it wants is there at all, as pools and resources are sized now."""
-        if not pool.fits_now(task):
+        if not pool.fits_now(task) or (self.total is not None and task.slots > self.total.workers):
             return False
         return task.demand is None or not self.resources.list_impossible(task.demand.uses)
 
@@ -218,7 +262,7 @@ class State:
 
         They were given best first, so the search ends at the first that stays."""
         for leased in reversed(pool.leased.values()):
-            same = task.priority == leased.priority and task.times is None
+            same = task.priority == leased.priority and task.wants is None
             ahead = task.seq < leased.seq if same else self.place(task, now.wall) > self.place(leased, now.wall)
             if not ahead:
                 break

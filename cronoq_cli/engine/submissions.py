@@ -5,10 +5,12 @@ Also final tasks that are to live again. References are resolved by the caller; 
 
 from __future__ import annotations
 
+import msgspec
+
 from cronoq_cli.engine.bounds import NoRoomError, make_room
 from cronoq_cli.engine.demand import read_demand
 from cronoq_cli.engine.edges import find_target, open_edges
-from cronoq_cli.engine.fixed import arm_moments, reserve_all
+from cronoq_cli.engine.fixed import arm_expiry, release_all, reserve_all
 from cronoq_cli.engine.graph import describe_cycle, find_cycle_among
 from cronoq_cli.engine.live import LiveBatch, LiveTask, Now
 from cronoq_cli.engine.messages import Accepted, Newcomer, Retried, Revival, Submitted, WantedEdge
@@ -29,12 +31,12 @@ def apply_submitted(state: State, event: Submitted, now: Now) -> Accepted:
     fresh = [index for index in range(len(ids)) if index not in existing]
     _check_cycle(state, event.newcomers, ids, fresh)
     newcomers = [event.newcomers[index] for index in fresh]
-    reserve_all(state, {ids[index]: event.newcomers[index].spec for index in fresh}, now)
+    specs = {ids[index]: event.newcomers[index].spec for index in fresh}
+    reserve_all(state, specs, now)
     try:
         make_room(state, newcomers, now)
     except NoRoomError:
-        for index in fresh:
-            state.pools[event.newcomers[index].spec.pool].reservations.remove(ids[index])
+        release_all(state, specs)
         raise
     batch = _open_batch(state, event, ids, existing)
     for index in fresh:
@@ -79,9 +81,22 @@ def check_fits(state: State, spec: TaskSpec) -> None:
         )
     if demand is not None:
         state.resources.check_possible(demand.uses)
-    if spec.group is not None and spec.group not in state.groups:
+    if state.total is not None and spec.slots > state.total.workers:
+        raise InvalidError(
+            f"{spec.slots} slots can never be had", hint=f"all pools share {state.total.workers}", code="cannot-fit"
+        )
+    if spec.group is not None:
+        _check_group(state, spec, spec.group)
+
+
+def _check_group(state: State, spec: TaskSpec, group: str) -> None:
+    if group not in state.groups:
         known = ", ".join(sorted(state.groups)) or "none"
-        raise InvalidError(f"unknown group {spec.group!r}", hint=f"known: {known}", code="unknown-group")
+        raise InvalidError(f"unknown group {group!r}", hint=f"known: {known}", code="unknown-group")
+    if spec.start_at is not None or spec.not_before is not None:
+        raise InvalidError(
+            "a task of a group has no start time of its own", hint="leave out --group or the time", code="group-start"
+        )
 
 
 def _find_live(state: State, spec: TaskSpec) -> int | None:
@@ -178,7 +193,7 @@ def add_task(state: State, spec: TaskSpec, task_id: int, now: Now) -> LiveTask:
     state.effects.touched[task_id] = task
     if spec.kill_at is not None:
         state.timers.arm_wall(spec.kill_at, Due.KILL_AT, task_id)
-    arm_moments(state, task)
+    arm_expiry(state, task)
     return task
 
 
@@ -245,6 +260,10 @@ def apply_retried(state: State, event: Retried, now: Now) -> list[int]:
     keys: set[str] = set()
     for revival in revivals.values():
         _check_revival(state, revival, keys)
+    unstarted = [revival.record for revival in revivals.values() if revival.record.attempt == 0]
+    reserve_all(state, {record.id: record.spec for record in unstarted}, now)
+    for record in unstarted:
+        _waive_past(state, record, now)
     for revival in revivals.values():
         _revive(state, revival)
     for task_id, revival in revivals.items():
@@ -265,13 +284,25 @@ def _check_revival(state: State, revival: Revival, keys: set[str]) -> None:
         keys.add(key)
 
 
+def _waive_past(state: State, record: TaskRecord, now: Now) -> None:
+    """Who revives a task that never started wants it to run: moments that have passed are asked for no more."""
+    spec, changes = record.spec, dict[str, None]()
+    if spec.expires_at is not None and spec.expires_at <= now.wall:
+        changes["expires_at"] = None
+    if spec.start_at is not None and spec.start_at <= now.wall:
+        changes["start_at"] = None
+    if changes:
+        record.spec = state.effects.edited[record.id] = msgspec.structs.replace(spec, **changes)
+
+
 def _revive(state: State, revival: Revival) -> None:
     record = revival.record
     policy = state.policy_of(record.spec)
     task = LiveTask.from_record(record, policy)
     task.status = Status.BLOCKED
     task.held = False
-    task.finished_at = task.ready_at = task.stop_cause = task.pid = task.slot = None
+    task.finished_at = task.ready_at = task.stop_cause = task.pid = task.slot = task.gathered_by = None
+    task.gathering = record.spec.group or ""
     task.due_at = task.not_before
     task.max_attempts = task.attempt + 1 + policy.retries
     task.start_reason = "retry"
@@ -285,6 +316,7 @@ def _revive(state: State, revival: Revival) -> None:
         _rejoin(state, task, record, revival.batch)
     if task.kill_at is not None:
         state.timers.arm_wall(task.kill_at, Due.KILL_AT, task.id)
+    arm_expiry(state, task)
 
 
 def _rejoin(state: State, task: LiveTask, record: TaskRecord, stored: Batch | None) -> None:

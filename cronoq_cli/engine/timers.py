@@ -50,6 +50,11 @@ class Timers:
                 _, kind, task_id = heappop(heap)
                 yield Due(kind), task_id
 
+    def is_due(self, now: Now) -> bool:
+        """Whether an entry has become due."""
+        wall, awake = self._wall, self._awake
+        return bool((wall and wall[0][0] <= now.wall) or (awake and awake[0][0] <= now.awake))
+
     def next_due_s(self, now: Now) -> float | None:
         """Seconds until the next entry may be due (0 when one is), or None when nothing is armed."""
         waits = [heap[0][0] - moment for heap, moment in ((self._wall, now.wall), (self._awake, now.awake)) if heap]

@@ -87,7 +87,7 @@ def apply_held(state: State, event: Held, now: Now) -> list[int]:
     """Hold waiting tasks; place and attempts are kept."""
     changed = []
     for task in _live(state, event.ids):
-        if task.held or task.status is Status.RUNNING or task.leased:
+        if task.held or task.status is Status.RUNNING or task.leased or task.gathered_by is not None:
             continue
         task.held = True
         changed.append(task.id)

@@ -198,7 +198,7 @@ def test_what_never_starts_ends_the_simulation() -> None:
 def test_a_batch_that_fails_too_often_is_ended_by_the_model_runner_at_once() -> None:
     story = Story(2)
     story.array(4, max_fails=0)
-    simulation = Simulation(fork(story.engine.state, story.now), story.now, runs={1: PlannedRun(1.0, 1)})
+    simulation = Simulation(fork(story.engine.state), story.now, runs={1: PlannedRun(1.0, 1)})
     outcome = simulation.run()
     assert {row.id: row.status for row in outcome.tasks} == {
         1: Status.FAILED,
@@ -240,7 +240,7 @@ def busy_story() -> Story:
 def test_running_a_fork_leaves_the_engine_as_it_was() -> None:
     story = busy_story()
     before = take_snapshot(story.engine)
-    outcome = Simulation(fork(story.engine.state, story.now), story.now).run()
+    outcome = Simulation(fork(story.engine.state), story.now).run()
     assert take_snapshot(story.engine) == before
     assert not story.engine.state.effects.transitions
     assert outcome.count_by_status()[Status.BLOCKED] == 1, "the held one"
@@ -249,7 +249,7 @@ def test_running_a_fork_leaves_the_engine_as_it_was() -> None:
 
 def test_a_fork_does_what_the_engine_then_does() -> None:
     story = busy_story()
-    foreseen = Simulation(fork(story.engine.state, story.now), story.now).run()
+    foreseen = Simulation(fork(story.engine.state), story.now).run()
     real = Simulation(story.engine, story.now).run()
     assert spans(foreseen) == spans(real)
 
@@ -260,7 +260,7 @@ def test_a_fork_goes_on_with_what_runs_for_the_rest_of_its_time() -> None:
     story.begin(1)
     story.submit("next", estimate_s=1.0)
     story.pass_time(4)
-    outcome = Simulation(fork(story.engine.state, story.now), story.now).run()
+    outcome = Simulation(fork(story.engine.state), story.now).run()
     assert spans(outcome) == [(1, [(-4, 6)]), (2, [(6, 7)])]
 
 
@@ -272,7 +272,7 @@ def test_a_fork_takes_leased_tasks_as_waiting() -> None:
     for _ in range(4):
         story.submit("quick")
     assert any(task.leased for task in story.engine.state.tasks.values())
-    outcome = Simulation(fork(story.engine.state, story.now), story.now).run()
+    outcome = Simulation(fork(story.engine.state), story.now).run()
     assert outcome.makespan_s == pytest.approx(0.2)
 
 
@@ -282,7 +282,7 @@ def test_a_task_that_is_being_cancelled_frees_its_slot_at_once() -> None:
     story.begin(1)
     story.submit("next", estimate_s=1.0)
     story.handle(Cancelled([1]))
-    outcome = Simulation(fork(story.engine.state, story.now), story.now).run()
+    outcome = Simulation(fork(story.engine.state), story.now).run()
     assert dict(spans(outcome))[2] == [(0, 1)]
 
 
@@ -290,7 +290,7 @@ def test_time_passes_in_a_fork_as_outside() -> None:
     story = Story(1)
     story.submit(not_before=story.now.wall + 0.1)
     story.engine.handle(TimePassed(), story.now)
-    outcome = Simulation(fork(story.engine.state, story.now), story.now).run()
+    outcome = Simulation(fork(story.engine.state), story.now).run()
     assert spans(outcome)[0][1][0][0] == pytest.approx(0.1, abs=1e-5)
 
 
