@@ -13,9 +13,9 @@ from cronoq_cli.engine import autoscale
 from cronoq_cli.engine.core import Engine
 from cronoq_cli.engine.gathering import GroupTemplate
 from cronoq_cli.engine.live import Now
+from cronoq_cli.engine.messages import TotalsReplanned
 from cronoq_cli.engine.pools import GroupPlan, PoolPlan
 from cronoq_cli.engine.resources import Bucket, Resource, Semaphore
-from cronoq_cli.engine.sharing import TotalWorkers
 from cronoq_cli.errors import CronoqError
 from cronoq_cli.model.task import TaskSpec
 
@@ -89,10 +89,14 @@ def configure(engine: Engine, settings: Settings, stored: Mapping[str, Mapping[s
     for name, resource in settings.resources.items():
         state.resources.configure(name, make_resource(override_resource(resource, stored.get(name, {})), now))
     state.groups = {name: make_template(name, group) for name, group in settings.groups.items()}
-    state.max_pending = settings.daemon.max_pending
-    total = settings.daemon.total_workers
-    state.total = None if total is None else TotalWorkers(total, strict=settings.daemon.share == "strict")
+    engine.handle(plan_totals(settings), now)
     state.scales = any(pool.plan.autoscale is not None for pool in state.pools.values())
+
+
+def plan_totals(settings: Settings) -> TotalsReplanned:
+    """What bounds all pools together."""
+    daemon = settings.daemon
+    return TotalsReplanned(daemon.total_workers, daemon.share == "strict", daemon.max_pending)
 
 
 def make_resource(resource: ResourceSettings, now: Now) -> Resource:

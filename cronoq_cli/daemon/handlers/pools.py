@@ -35,11 +35,13 @@ def _describe(desk: Desk, pool: LivePool) -> dict[str, Any]:
         max=pool.most,
         target=pool.workers,
         busy=pool.busy,
-        held=sum(one.slots for one in pool.reservations.upcoming(wall, pool.plan.max_hold_s)),
+        held=sum(
+            reserved.slots for one in pool.sets for reserved in one.reservations.upcoming(wall, pool.plan.max_hold_s)
+        ),
         paused=pool.paused,
         reason="paused" if pool.paused else pool.capped or pool.scale_reason,
         waiting={Priority(priority).word: count for priority, count in enumerate(pool.ready)},
-        reservations=len(pool.reservations),
+        reservations=sum(len(one.reservations) for one in pool.sets),
         groups=[
             {"labels": one.labels, "workers": one.workers, "busy": one.busy, "shared": one.shared}
             for one in pool.sets[1:]
