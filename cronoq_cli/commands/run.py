@@ -147,8 +147,8 @@ class _Run:
 
     def _ask_again(self) -> None:
         self.asked_at = time.monotonic()
+        self.keys.watch(AGAIN_WITHIN_S)  # first: whoever reads the note may be quick
         self._note(f"again within {AGAIN_WITHIN_S:.0f} s to cancel, d to detach")
-        self.keys.watch(AGAIN_WITHIN_S)
 
     def _cancel(self, number: int) -> None:
         """The first time with the task's own grace; once more hurries it."""
