@@ -61,9 +61,7 @@ def test_what_can_never_be_had_is_refused(cronoq: Cronoq, words: tuple[str, ...]
 
 
 def test_a_labelled_task_runs_only_among_its_workers(cronoq: Cronoq) -> None:
-    cronoq.configure(
-        '[pools.default]\nworkers = 1\n[[pools.default.groups]]\nlabels = { gpu = "yes" }\nworkers = 1\n'
-    )
+    cronoq.configure('[pools.default]\nworkers = 1\n[[pools.default.groups]]\nlabels = { gpu = "yes" }\nworkers = 1\n')
     plain = cronoq.submit("--", *SLEEP)
     labelled = cronoq.submit("--on", "gpu=yes", "--", *SLEEP)
     cronoq.wait_for(plain, "running")

@@ -50,9 +50,7 @@ def test_a_task_has_every_field_of_the_specification_in_its_order() -> None:
 
 def test_what_a_task_does_not_have_is_null_and_not_left_out() -> None:
     document = describe_task(record())
-    assert [document[name] for name in ("key", "exit_code", "started_at", "usage", "recurring", "pid")] == [
-        None
-    ] * 6
+    assert [document[name] for name in ("key", "exit_code", "started_at", "usage", "recurring", "pid")] == [None] * 6
 
 
 def test_what_a_task_wants_of_the_scheduler_is_shown_as_it_was_asked_for() -> None:
@@ -141,10 +139,7 @@ def test_dependencies_say_which_of_them_are_still_open() -> None:
         Edge(task=7, condition=Condition.GONE, target=2),
     ]
     blocked = record(Status.BLOCKED, spec={"after": after})
-    shown = [
-        (item["ref"], item["condition"], item["open"])
-        for item in describe_task(blocked, edges=edges)["after"]
-    ]
+    shown = [(item["ref"], item["condition"], item["open"]) for item in describe_task(blocked, edges=edges)["after"]]
     assert shown == [
         ("3", "success", False),
         ("10-12", "any", True),
