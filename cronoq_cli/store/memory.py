@@ -162,6 +162,10 @@ class MemoryStore:
             next_id=base.highest_id + 1,
         )
 
+    def read_live(self) -> LiveState:
+        """The same, for those who only look."""
+        return self.load_live()
+
     def prune(
         self,
         older_than: Mapping[str, float],
