@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cronoq_cli.client.explaining import explain_record
 from cronoq_cli.config.live import override_resource
@@ -21,7 +21,7 @@ from cronoq_cli.model.places import log_places
 from cronoq_cli.model.snapshot import Defaults, describe_pool, describe_resource, describe_task, describe_transition
 from cronoq_cli.model.task import Priority, TaskRecord
 from cronoq_cli.model.words import hint_for, is_key
-from cronoq_cli.store.contract import Filter, StoreReader, iter_env
+from cronoq_cli.store.contract import Filter, LiveState, StoreReader, iter_env
 from cronoq_cli.store.sqlite import open_reader
 from cronoq_cli.wire.requests import (
     DaemonStatus,
@@ -36,6 +36,9 @@ from cronoq_cli.wire.requests import (
     ShowTasks,
 )
 from cronoq_cli.wire.version import PROTOCOL, VERSION
+
+if TYPE_CHECKING:
+    from cronoq_cli.commands.planning import QueueSnapshot
 
 LAST_ENDED = 10
 """How many ended tasks a listing shows (specification section 8)."""
@@ -67,6 +70,18 @@ def answer_offline(paths: Paths, request: Request, now: float) -> Reply:
         if isinstance(request, Explain):
             return Reply(doc=offline.explain(request))
     raise NoDaemonError("no daemon runs", hint="start one with: cronoq daemon start")
+
+
+def load_snapshot(paths: Paths) -> QueueSnapshot:
+    """The queue as it is stored now, and the configuration; nothing is changed. Raises InvalidError, StoreError."""
+    from cronoq_cli.commands.planning import QueueSnapshot  # and with it the engine, which no other read needs
+
+    settings = load_settings(paths.config_file)
+    reader = open_reader(paths.db)
+    if reader is None:
+        return QueueSnapshot(settings, LiveState(tasks=[], edges=[], batches=[], pools={}, next_id=1))
+    with contextlib.closing(reader):
+        return QueueSnapshot(settings, reader.read_live())
 
 
 def count_live(paths: Paths) -> int:

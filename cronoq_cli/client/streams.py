@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from cronoq_cli.client.connection import Connection, ConnectionLost, ProcessEnd, find_connection
 from cronoq_cli.client.gateway import GOING_S, SocketGateway
@@ -14,6 +14,9 @@ from cronoq_cli.errors import NoDaemonError, WaitTimeoutError
 from cronoq_cli.wire import codec
 from cronoq_cli.wire.codec import RemoteError
 from cronoq_cli.wire.requests import Reply, Request, Selector, Watch
+
+if TYPE_CHECKING:
+    from cronoq_cli.commands.planning import QueueSnapshot
 
 RECONNECT_S = 30.0
 """How long a waiting client looks for a daemon that went away (specification section 2)."""
@@ -97,6 +100,14 @@ class ClientStreams:
                     if not self._gateway.recover(connection, error):
                         raise
             connection = self._reach_again(watch, None)
+
+    # The queue
+
+    def load_queue(self) -> QueueSnapshot:
+        """The queue as it is stored now, and the configuration. Raises InvalidError, StoreError."""
+        from cronoq_cli.client.offline import load_snapshot  # only who simulates needs the store
+
+        return load_snapshot(self._gateway.paths)
 
     # The daemon's life
 

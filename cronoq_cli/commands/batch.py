@@ -54,12 +54,13 @@ def _parse_line(raw: str, number: int) -> Line:
             f"batch line {number} is not JSON: {what}", hint='write one object a line: {"command": ["make"]}'
         ) from error
     try:
-        return _read_object(found, number)
+        return read_object(found, number)
     except UsageError as error:
         raise InvalidError(f"batch line {number}: {error.message}", hint=error.hint) from error
 
 
-def _read_object(found: Any, number: int) -> Line:
+def read_object(found: Any, number: int) -> Line:
+    """The line of an object that JSON gave. Raises UsageError naming the field."""
     if not isinstance(found, dict):
         raise UsageError("it is not an object", hint='write {"command": ["make"]}')
     line = Line(number)

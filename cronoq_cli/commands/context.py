@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
-from typing import IO, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from cronoq_cli.commands.zone import load_caller_zone
 from cronoq_cli.wire.requests import Reply, Request
+
+if TYPE_CHECKING:
+    from cronoq_cli.commands.planning import QueueSnapshot
 
 
 class NeedsClient(Exception):
@@ -48,6 +51,10 @@ class Streams(Protocol):
 
     def stop_daemon(self, request: Request) -> Reply:
         """Ask the running daemon to stop and wait until its process is gone. Raises NoDaemonError when none runs."""
+        ...
+
+    def load_queue(self) -> QueueSnapshot:
+        """The queue as it is stored now, and the configuration. Changes nothing. Raises InvalidError, StoreError."""
         ...
 
 

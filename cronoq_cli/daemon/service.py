@@ -12,14 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cronoq_cli import __version__
+from cronoq_cli.commands.plans import configure, decide_scoring, make_policies, plan_pool
 from cronoq_cli.config.loading import load_settings
 from cronoq_cli.config.settings import Settings
 from cronoq_cli.daemon.desk import Desk
 from cronoq_cli.daemon.detach import set_log_level
 from cronoq_cli.daemon.instance import find_boot_id
-from cronoq_cli.daemon.loading import decide_scoring, make_policies
 from cronoq_cli.daemon.orders import Orders
-from cronoq_cli.daemon.plans import configure, plan_pool
 from cronoq_cli.daemon.runners import Runners
 from cronoq_cli.engine.messages import DrainBegan, PoolReplanned, StopBegan, TimePassed
 from cronoq_cli.engine.pools import NO_PLAN

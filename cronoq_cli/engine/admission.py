@@ -7,7 +7,6 @@ what it lacks; a wide task waiting for slots keeps the freed ones.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
 
 from cronoq_cli.engine.lanes import Place
 from cronoq_cli.engine.live import LiveTask, Now
@@ -81,15 +80,22 @@ def find_lacks(
     state: State, pool: LivePool, task: LiveTask, lacking: set[Wanted], now: Now
 ) -> tuple[set[Wanted], int | None]:
     """What a candidate lacks, those before it having first claim on what they lack; and its workers if it can start."""
-    demand = task.demand
-    if demand is not None and demand.uses:
-        lacks = set[Wanted](state.resources.lacks(demand.uses, now.awake))
-        lacks.update(name for name in demand.names if name in lacking)
+    if task.demand is not None and task.demand.uses:
+        lacks = _find_resource_lacks(state, task, lacking, now)
         lacks.update(_find_claimed(state, pool, task, now))
         if lacks:
             _wait_for_tokens(state, task, now)
             return lacks, None
     return _find_workers(state, pool, task, lacking, now)
+
+
+def _find_resource_lacks(state: State, task: LiveTask, lacking: set[Wanted], now: Now) -> set[Wanted]:
+    demand = task.demand
+    if demand is None or not demand.uses:
+        return set()
+    lacks = set[Wanted](state.resources.lacks(demand.uses, now.awake))
+    lacks.update(name for name in demand.names if name in lacking)
+    return lacks
 
 
 def _find_workers(
@@ -140,22 +146,29 @@ def _is_coming(state: State, pool: LivePool, task_id: int) -> bool:
     return task is not None and task.status in (Status.SCHEDULED, Status.READY) and state.fits(task, pool)
 
 
-def _find_claimed(state: State, pool: LivePool, task: LiveTask, now: Now) -> set[str]:
-    """Resources of a task that better-placed candidates of other pools wait for: resources are shared by all pools."""
-    claimed: set[str] = set()
+def _find_claimed(state: State, pool: LivePool, task: LiveTask, now: Now) -> set[Wanted]:
+    """Resources of a task that better-placed candidates of other pools wait for, or take when it is their pool's turn:
+    resources are shared by all pools."""
     others = [other for other in state.pools.values() if other.wanting and other is not pool and state.is_open(other)]
-    if not others:
-        return claimed
+    if not others or task.demand is None:
+        return set()
     place = state.place(task, now.wall)
-    for other in others:
-        for head in other.lanes.heads():
-            if head.demand is not None and head.demand.uses and state.place(head, now.wall) > place:
-                claimed.update(state.resources.lacks(head.demand.uses, now.awake))
-    return claimed.intersection(_names_of(task))
+    claimed = [name for other in others for name in _list_claims(state, other, place, now)]
+    return {name for name in task.demand.names if name in claimed}
 
 
-def _names_of(task: LiveTask) -> Iterable[str]:
-    return () if task.demand is None else task.demand.names
+def _list_claims(state: State, pool: LivePool, place: Place, now: Now) -> list[Wanted]:
+    """The resources that candidates of a pool, better-placed than `place`, lack, or have and can start with."""
+    claims: list[Wanted] = []
+    lacking: set[Wanted] = set()
+    for head in order_candidates(state, pool, pool.lanes.heads(), now):
+        lacks, workers = _find_resource_lacks(state, head, lacking, now), None
+        if not lacks:
+            lacks, workers = _find_workers(state, pool, head, lacking, now)
+        lacking |= lacks
+        if head.demand is not None and head.demand.uses and state.place(head, now.wall) > place:
+            claims += lacks if workers is None else head.demand.names
+    return claims
 
 
 def _wait_for_tokens(state: State, task: LiveTask, now: Now) -> None:

@@ -94,6 +94,8 @@ def mark_started(state: State, task: LiveTask, now: Now, *, at: float) -> None:
     task.in_heap = False
     pool.forget_waiting(task)
     pool.take(task)
+    if task.batch is not None and task.batch.is_full:
+        state.wake_all()  # others of it are candidates no more, for whom slots may have been kept
     pool.totals["started"] += 1
     times = task.times
     state.move(task, Trigger.STARTED, Status.RUNNING, now)

@@ -79,6 +79,7 @@ def _respec(state: State, task: LiveTask, event: Edited, now: Now) -> str | None
 
 def _change_pool(state: State, task: LiveTask, spec: TaskSpec) -> None:
     old, new = state.pools[task.pool], state.pools[spec.pool]
+    had_uses = task.demand is not None and bool(task.demand.uses)
     old.unfit.pop(task.id, None)
     old.leave_status(task)
     demand, times = read_demand(spec), read_times(spec)
@@ -89,6 +90,8 @@ def _change_pool(state: State, task: LiveTask, spec: TaskSpec) -> None:
     state.intern(task)
     new.enter_status(task)
     state.wake(old.name)
+    if had_uses:
+        state.wake_all()
 
 
 def _change_times(state: State, task: LiveTask, spec: TaskSpec) -> None:

@@ -164,6 +164,10 @@ class MemoryStore:
             resources=self.load_resources(),
         )
 
+    def read_live(self) -> LiveState:
+        """The same, for those who only look."""
+        return self.load_live()
+
     def prune(
         self,
         older_than: Mapping[str, float],

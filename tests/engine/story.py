@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
 from cronoq_cli.engine.core import Engine
+from cronoq_cli.engine.gathering import Gathering
 from cronoq_cli.engine.lanes import Scoring
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.engine.messages import (
@@ -31,7 +32,10 @@ from cronoq_cli.engine.messages import (
     TimePassed,
     WantedEdge,
 )
+from cronoq_cli.engine.pools import LivePool, PoolPlan, tenant_of
 from cronoq_cli.engine.recovery import restore
+from cronoq_cli.engine.resources import Semaphore
+from cronoq_cli.engine.state import State
 from cronoq_cli.model.lifecycle import LIVE, Status
 from cronoq_cli.model.policy import AttemptEnd, Policy
 from cronoq_cli.model.task import (
@@ -73,6 +77,7 @@ class Shelf:
     batch_rows: dict[int, Batch] = field(default_factory=dict)
     pools: dict[str, dict[str, object]] = field(default_factory=dict)
     attempts: dict[tuple[int, int], AttemptRecord] = field(default_factory=dict)
+    run_times: dict[tuple[str, str], list[float]] = field(default_factory=dict)
     history: list[Transition] = field(default_factory=list)
 
     def commit(self, effects: Effects) -> None:
@@ -94,6 +99,7 @@ class Shelf:
             if stored is not None:
                 self.pools[name] = stored
         self.attempts.update(effects.attempts)
+        self.run_times.update(effects.run_times)
         self.history.extend(effects.transitions)
 
     def _write_task(self, task_id: int, task: LiveTask, effects: Effects) -> None:
@@ -139,15 +145,33 @@ def _key(edge: Edge) -> EdgeKey:
 class Story:
     """Drives one engine: `submit`, `begin`, `end`, `after`; what is committed lies on `shelf`, orders in `orders`."""
 
-    def __init__(self, workers: int = 1, *, leases: bool = False, scoring: Scoring | None = None, **pools: int) -> None:
-        self.pools = {"default": workers, **pools}
+    def __init__(
+        self,
+        workers: int | PoolPlan = 1,
+        *,
+        leases: bool = False,
+        scoring: Scoring | None = None,
+        setup: Callable[[State], None] | None = None,
+        **pools: int | PoolPlan,
+    ) -> None:
+        """`setup` configures what is not a pool (resources, groups, totals) in this engine and in every later one."""
+        self.pools: dict[str, int | PoolPlan] = {"default": workers, **pools}
         self.scoring = scoring
         self.leases = leases
-        self.engine = Engine(policy_of, self.pools, scoring=scoring)
-        self.engine.state.leases = leases
+        self.setup = setup
         self.now = Now(1_000_000.0, 5_000.0)
         self.shelf = Shelf()
         self.orders: list[Action] = []
+        self.engine = self._make_engine(self.pools, 1)
+
+    def _make_engine(self, pools: Mapping[str, int | PoolPlan], next_id: int) -> Engine:
+        engine = Engine(policy_of, pools, next_id=next_id, scoring=self.scoring)
+        engine.state.leases = self.leases
+        if self.setup is not None:
+            self.setup(engine.state)
+        for (pool, kind), floats in self.shelf.run_times.items():
+            engine.state.run_times.load(pool, kind, floats)
+        return engine
 
     # -- events --------------------------------------------------------------------------------------------------
 
@@ -268,19 +292,16 @@ class Story:
 
     # -- crash ---------------------------------------------------------------------------------------------------
 
-    def crash(self, *, compare: bool = True, pools: dict[str, int] | None = None) -> None:
+    def crash(self, *, compare: bool = True, pools: Mapping[str, int | PoolPlan] | None = None) -> None:
         """The daemon dies and another takes over; with `compare` the runner says it knows all it was given."""
         self.orders = []
         self.engine = self.make_twin(pools)
         if compare:
             self.handle(RunnersCompared(self.known()))
 
-    def make_twin(self, pools: dict[str, int] | None = None) -> Engine:
+    def make_twin(self, pools: Mapping[str, int | PoolPlan] | None = None) -> Engine:
         """A second engine made from what is committed."""
-        highest = max(self.shelf.tasks, default=0)
-        workers = self.pools if pools is None else pools
-        twin = Engine(policy_of, workers, next_id=highest + 1, scoring=self.scoring)
-        twin.state.leases = self.leases
+        twin = self._make_engine(self.pools if pools is None else pools, max(self.shelf.tasks, default=0) + 1)
         restore(twin, self.shelf.kept(), self.now)
         return twin
 
@@ -321,7 +342,17 @@ def take_snapshot(engine: Engine) -> dict[str, Any]:
             for first, batch in state.batches.items()
             if batch.alive or batch.running
         },
+        "units out": {
+            name: known.units_out for name, known in state.resources.known.items() if isinstance(known, Semaphore)
+        },
+        "gatherings": {name: dict(gathering.members) for name, gathering in _prune(state).items()},
     }
+
+
+def _prune(state: State) -> dict[str, Gathering]:
+    for name, gathering in state.gatherings.items():
+        state.prune_gathering(name, gathering)
+    return {name: gathering for name, gathering in state.gatherings.items() if gathering.members}
 
 
 def _place(task: LiveTask) -> tuple[Any, ...]:
@@ -337,7 +368,12 @@ def _pool_facts(engine: Engine, name: str) -> dict[str, Any]:
     pool = engine.state.pools[name]
     return {
         "workers": pool.workers,
-        "busy": pool.busy,
+        "busy": [one.busy for one in pool.sets if one.workers or one.busy],
+        "reserved": _reserved(pool, engine),
+        "victims": len(pool.victims),
+        "wanting": pool.wanting,
+        "ready": pool.ready,
+        "tenants": {tenant_of(task): pool.shares.running(tenant_of(task)) for task in pool.running.values()},
         "paused": pool.paused,
         "running": set(pool.running),
         "leased": set(pool.leased),
@@ -345,3 +381,12 @@ def _pool_facts(engine: Engine, name: str) -> dict[str, Any]:
         "counts": {status: count for status, count in pool.counts.items() if count},
         "order": [task.id for task in pool.lanes.first(10**9, lambda t: engine.state.place(t, 0.0)) if not task.leased],
     }
+
+
+def _reserved(pool: LivePool, engine: Engine) -> list[tuple[int, float, int]]:
+    found = []
+    for task in engine.state.tasks.values():
+        one = pool.find_reservation(task.id)
+        if one is not None:
+            found.append((task.id, one.start_at, one.slots))
+    return sorted(found)

@@ -230,12 +230,13 @@ def test_a_lease_survives_a_crash_and_a_lost_revocation_is_asked_again() -> None
     assert sorted(story.revoked()) == leased
 
 
-def test_a_lease_no_runner_knows_stands_where_it_stood() -> None:
+def test_a_lease_no_runner_knows_is_given_again_under_the_same_number() -> None:
     story, running, leased = leasing_story(1)
     story.crash(compare=False)
     story.handle(RunnersCompared({(running, 1)}))
     record = story.record(leased[0])
-    assert (record.status, record.leased, record.attempt) == (Status.READY, False, 0)
+    assert (record.status, record.leased, record.attempt) == (Status.READY, True, 0)
+    assert story.take_orders() == [Start(leased[0], 1, "default", 1, ahead=True)]
 
 
 def test_a_leased_task_cannot_be_edited() -> None:

@@ -5,7 +5,17 @@ from __future__ import annotations
 import pytest
 
 from cronoq_cli.engine.lanes import Scoring
-from cronoq_cli.engine.messages import Cancelled, Edited, Held, Moved, PoolPaused, PoolResized, PoolResumed, Released
+from cronoq_cli.engine.messages import (
+    Cancelled,
+    Edited,
+    Held,
+    Moved,
+    Newcomer,
+    PoolPaused,
+    PoolResized,
+    PoolResumed,
+    Released,
+)
 from cronoq_cli.errors import ConflictError, InvalidError
 from cronoq_cli.model.lifecycle import Status
 from cronoq_cli.model.task import Priority
@@ -369,3 +379,14 @@ def test_when_a_large_head_goes_away_those_behind_it_use_the_free_slots(what: st
     else:
         story.handle(changes[what])
     assert small in story.started()
+
+
+def test_when_an_array_gets_full_its_wide_members_keep_no_slots_in_other_pools() -> None:
+    story = Story(1, big=3)
+    busy, large = story.submit(), [story.submit(pool="big") for _ in range(2)]
+    narrow, wide = Newcomer(spec()), Newcomer(spec(pool="big", slots=2))
+    accepted = story.accept(narrow, wide, batch=True, members=2, limit=1)
+    behind = story.submit(pool="big")
+    assert story.started() == [busy, *large], "one slot is kept for the wide member"
+    story.end(busy)
+    assert story.started() == [accepted.ids[0], behind]

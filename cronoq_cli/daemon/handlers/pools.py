@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from cronoq_cli.commands.plans import plan_pool
 from cronoq_cli.config.live import override_pool
 from cronoq_cli.daemon.desk import Desk
-from cronoq_cli.daemon.plans import plan_pool
 from cronoq_cli.daemon.selection import check_pool_names
 from cronoq_cli.engine.messages import PoolPaused, PoolReplanned, PoolResumed
 from cronoq_cli.engine.pools import LivePool, PoolPlan

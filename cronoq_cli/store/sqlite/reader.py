@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,9 +10,9 @@ from typing import Any
 
 from cronoq_cli.model.lifecycle import FINAL, Status
 from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, Transition
-from cronoq_cli.store.contract import Filter, Leadership
+from cronoq_cli.store.contract import Filter, Leadership, LiveState
 from cronoq_cli.store.selection import matches_tags, name_pattern
-from cronoq_cli.store.sqlite import queries, rows
+from cronoq_cli.store.sqlite import prune, queries, rows
 from cronoq_cli.store.sqlite.faults import damaged, translate_fault
 
 _CHUNK = 500
@@ -211,6 +212,50 @@ class SqliteReader:
             with contextlib.suppress(rows.DamagedRowError):
                 found[rows.plain_text(name)] = rows.decode_json(data, dict[str, object])
         return found
+
+    def read_live(self) -> LiveState:
+        """What recovery reads, at one moment, with nothing set aside: damaged rows are left out and named."""
+        tasks: list[TaskRecord] = []
+        damaged_rows: dict[int, str] = {}
+        self._db.execute("BEGIN")
+        try:
+            for row in self._rows(queries.LIVE_TASKS):
+                try:
+                    tasks.append(rows.decode_task(row))
+                except rows.DamagedRowError as error:
+                    damaged_rows[row[0]] = str(error)
+            ids = [task.id for task in tasks]
+            return LiveState(
+                tasks=sorted(tasks, key=lambda task: task.seq),
+                edges=[rows.decode_edge(row) for row in self._rows(queries.OPEN_EDGES)],
+                batches=self._live_batches(ids),
+                pools=self._pools(),
+                next_id=self._next_id(),
+                run_times=self.load_run_times(),
+                resources=self.load_resources(),
+                damaged=damaged_rows,
+            )
+        finally:
+            self._db.execute("COMMIT")
+
+    def _live_batches(self, live_ids: list[int]) -> list[Batch]:
+        """Those with a live member; `live_ids` sorted."""
+        found = []
+        for batch in map(rows.decode_batch, self._rows(queries.BATCHES)):
+            at = bisect.bisect_left(live_ids, batch.first)
+            if at < len(live_ids) and live_ids[at] <= batch.last:
+                found.append(batch)
+        return found
+
+    def _pools(self) -> dict[str, dict[str, object]]:
+        return {
+            rows.plain_text(name): rows.decode_json(state, dict[str, object])
+            for name, state in self._rows(queries.POOLS)
+        }
+
+    def _next_id(self) -> int:
+        used = self._value(queries.GET_META, (prune.HIGHEST_ID,)) or 0
+        return max(used, self._value(queries.LAST_ID) or 0) + 1
 
     def close(self) -> None:
         """Close the connection; a second time does nothing."""

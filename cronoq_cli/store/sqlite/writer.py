@@ -6,7 +6,6 @@ again as soon as the disk does.
 
 from __future__ import annotations
 
-import bisect
 import contextlib
 import gc
 import operator
@@ -18,7 +17,7 @@ from typing import Any
 
 from cronoq_cli.errors import FencedError
 from cronoq_cli.model.lifecycle import FINAL
-from cronoq_cli.model.task import Batch, TaskRecord, Transition
+from cronoq_cli.model.task import TaskRecord, Transition
 from cronoq_cli.store.contract import Changes, LiveState
 from cronoq_cli.store.sqlite import prune, queries, rows
 from cronoq_cli.store.sqlite.database import close_unmarked, copy_store, mark
@@ -219,25 +218,6 @@ class SqliteStore(SqliteReader):
             self._write_tasks(changes)
             _write(db, queries.SAVE_EVENT, map(rows.encode_event, count(self._last_seq + 1), changes.transitions))
         self._last_seq += len(bad)
-
-    def _live_batches(self, live_ids: list[int]) -> list[Batch]:
-        """Those with a live member; `live_ids` sorted."""
-        found = []
-        for batch in map(rows.decode_batch, self._rows(queries.BATCHES)):
-            at = bisect.bisect_left(live_ids, batch.first)
-            if at < len(live_ids) and live_ids[at] <= batch.last:
-                found.append(batch)
-        return found
-
-    def _pools(self) -> dict[str, dict[str, object]]:
-        return {
-            rows.plain_text(name): rows.decode_json(state, dict[str, object])
-            for name, state in self._rows(queries.POOLS)
-        }
-
-    def _next_id(self) -> int:
-        used = self._value(queries.GET_META, (prune.HIGHEST_ID,)) or 0
-        return max(used, self._value(queries.LAST_ID) or 0) + 1
 
     def prune(
         self,

@@ -1,23 +1,44 @@
-"""From the configuration, and what was changed of it by command, to what the engine goes by. No I/O."""
+"""From the configuration, and what was changed of it by command, to what the engine goes by. No I/O.
+
+Used from two sides: the daemon runs such an engine, `simulate` runs one forward.
+"""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cronoq_cli.config.live import override_pool, override_resource
 from cronoq_cli.config.pools import AutoscaleSettings, PoolSettings
 from cronoq_cli.config.resources import GatherSettings, ResourceSettings
-from cronoq_cli.config.settings import Settings
+from cronoq_cli.config.settings import PrioritySettings, Settings
 from cronoq_cli.engine import autoscale
 from cronoq_cli.engine.core import Engine
 from cronoq_cli.engine.gathering import GroupTemplate
+from cronoq_cli.engine.lanes import Scoring
 from cronoq_cli.engine.live import Now
 from cronoq_cli.engine.messages import TotalsReplanned
 from cronoq_cli.engine.pools import GroupPlan, PoolPlan
 from cronoq_cli.engine.resources import Bucket, Resource, Semaphore
-from cronoq_cli.errors import CronoqError
-from cronoq_cli.model.task import TaskSpec
+from cronoq_cli.engine.state import PolicyOf
+from cronoq_cli.errors import CronoqError, InvalidError
+from cronoq_cli.model.policy import Policy
+from cronoq_cli.model.task import Backoff, OnLost, TaskSpec
+from cronoq_cli.store.contract import LiveState
+
+_NO_POOL = PoolSettings(workers=0)
+
+
+def build_engine(settings: Settings, kept: LiveState, now: Now) -> Engine:
+    """An engine with the configured pools and resources, and the run times learned so far; no task is in it yet."""
+    plans = dict(plan_pools(settings, kept.pools))
+    engine = Engine(make_policies(settings), plans, next_id=kept.next_id, scoring=decide_scoring(settings.priorities))
+    configure(engine, settings, kept.resources, now)
+    for (pool, kind), numbers in kept.run_times.items():
+        with contextlib.suppress(InvalidError):  # what cannot be read is learned anew
+            engine.state.run_times.load(pool, kind, numbers)
+    return engine
 
 
 def plan_pools(settings: Settings, stored: Mapping[str, Mapping[str, object]]) -> Iterator[tuple[str, PoolPlan]]:
@@ -117,3 +138,35 @@ def make_template(name: str, group: GatherSettings) -> GroupTemplate:
         kind=f"group {name}",
     )
     return GroupTemplate(spec, group.grace_s, group.max_delay_s, group.max_size)
+
+
+def decide_scoring(priorities: PrioritySettings) -> Scoring:
+    """The score's numbers as configured."""
+    bases = (priorities.low, priorities.normal, priorities.high, priorities.critical)
+    return Scoring(bases=bases, rate=priorities.rate, cap=priorities.cap)
+
+
+def make_policies(settings: Settings) -> PolicyOf:
+    """What a spec means to the engine, its pool's defaults filled in; equal ones are one object."""
+    known: dict[Policy, Policy] = {}
+
+    def policy_of(spec: TaskSpec) -> Policy:
+        policy = decide_policy(spec, settings.pools.get(spec.pool, _NO_POOL))
+        return known.setdefault(policy, policy)
+
+    return policy_of
+
+
+def decide_policy(spec: TaskSpec, pool: PoolSettings) -> Policy:
+    """The policy of one task: what it says itself, else what its pool says."""
+    return Policy(
+        kind=spec.kind,
+        retries=spec.retries if spec.retries is not None else pool.retries or 0,
+        backoff=spec.backoff or pool.backoff or Backoff(),
+        retry_on=frozenset(spec.retry_on or ()),
+        no_retry_on=frozenset(spec.no_retry_on or ()),
+        success_codes=frozenset(spec.success_codes or ()),
+        on_lost=OnLost(spec.on_lost or pool.on_lost or OnLost.COUNT),
+        stop_signal=spec.stop_signal,
+        grace_s=spec.grace_s,
+    )
