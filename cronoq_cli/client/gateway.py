@@ -39,6 +39,8 @@ GOING_S = 60.0
 """How long a daemon that is on its way out is waited for."""
 _LOOK_S = 0.05
 _TRIES = 5
+_STARTS = 3
+"""The daemon that was found running, or was started, may be killed in the same moment: that is no reason to give up."""
 
 REPEATABLE = (*READS, WaitTasks, Watch, *ANY_VERSION)
 """Requests that do no harm when they are carried out twice."""
@@ -156,11 +158,12 @@ class SocketGateway:
         if self.is_in_task():
             return self.await_daemon(IN_TASK_S)
         self._check_may_start(request)
-        self.launch()
-        connection = find_connection(self.paths)
-        if connection is None:
-            raise NoDaemonError("the daemon ended right after its start", hint="its log may say why: daemon.log")
-        return connection
+        for _ in range(_STARTS):
+            self.launch()
+            connection = find_connection(self.paths)
+            if connection is not None:
+                return connection
+        raise NoDaemonError("the daemon ended right after its start", hint="its log may say why: daemon.log")
 
     def _check_may_start(self, request: Request) -> None:
         hint = "start one with: cronoq daemon start"

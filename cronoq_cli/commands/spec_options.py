@@ -285,6 +285,11 @@ def _output(field: str) -> Setter:
         for word in _PLACEHOLDER.findall(text):
             if word not in PLACEHOLDERS:
                 raise UsageError(f"unknown placeholder {{{word}}}", hint=hint_for(word, PLACEHOLDERS))
+        if is_callers_own(text):
+            raise UsageError(
+                f"{text} is this command's own, and the task runs without it",
+                hint="its output is kept for `cronoq logs`; `cronoq run` passes it on",
+            )
         setattr(target, field, absolute(text, context))
         if field == "stderr":
             target.split = True
