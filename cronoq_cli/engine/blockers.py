@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from cronoq_cli.engine.admission import find_lacks
+from cronoq_cli.engine.admission import find_hold, find_lacks
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.engine.pools import LivePool
 from cronoq_cli.engine.resources import Bucket, Semaphore
@@ -176,16 +176,16 @@ def _list_kept(state: State, pool: LivePool, task: LiveTask, now: Now) -> Iterat
     for name in sorted(lack for lack in lacks if isinstance(lack, str)):
         yield Blocker(f"resource {name}", "better-placed tasks of other pools wait for it")
     if workers is None and not any(isinstance(lack, str) for lack in lacks):
-        fixed = _find_fixed(state, pool, now)
+        fixed = _find_fixed(state, pool, task, now)
         if fixed is not None:
             at = format_utc(fixed.when.start_at or now.wall)
             yield Blocker("fixed start", f"a worker is kept for task {fixed.id}, which starts at {at}")
 
 
-def _find_fixed(state: State, pool: LivePool, now: Now) -> LiveTask | None:
-    """The next fixed start of a pool."""
-    ahead = [task for task in state.tasks.values() if task.pool == pool.name and task.is_fixed and task.is_waiting]
-    return min(ahead, key=lambda task: (task.when.start_at or now.wall, task.seq), default=None)
+def _find_fixed(state: State, pool: LivePool, task: LiveTask, now: Now) -> LiveTask | None:
+    """The fixed start that would be late if the task started now."""
+    held = (find_hold(state, pool, number, task, now) for number in pool.list_sets(task))
+    return next((state.tasks.get(task_id) for task_id in held if task_id is not None), None)
 
 
 def _describe_resource(state: State, task: LiveTask, name: str, now: Now) -> str:

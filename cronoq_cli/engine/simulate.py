@@ -123,16 +123,17 @@ class Simulation:
         ends, ending = self._ends, self._ending
         while ends and ending.get(ends[0][2]) != ends[0][1]:
             heappop(ends)
-        moments = [ends[0][0]] if ends else []
+        next_s = ends[0][0] if ends else None
         if self._next_arrival < len(self._arrivals):
-            moments.append(self._arrivals[self._next_arrival][1].at_s)
+            at_s = self._arrivals[self._next_arrival][1].at_s
+            next_s = at_s if next_s is None or at_s < next_s else next_s
         elif not self.engine.state.tasks:
             return None
-        waits = [max(0.0, moment - self._passed_s) for moment in moments]
+        step_s = None if next_s is None else max(0.0, next_s - self._passed_s)
         due_s = self.engine.next_due_s(self._now)
-        if due_s is not None:
-            waits.append(due_s if due_s == 0.0 else max(due_s, _STEP_S))
-        return min(waits) if waits else None
+        if due_s is None or (step_s is not None and step_s <= due_s):
+            return step_s
+        return due_s if due_s == 0.0 else max(due_s, _STEP_S)
 
     def _advance(self, step_s: float) -> None:
         if step_s <= 0.0:
@@ -269,6 +270,9 @@ class Simulation:
             if len(due) == 1:
                 self._refused[due[0][0]] = (due[0][1], error.message)
             return len(due) == 1
+        except InvalidError:
+            self._find_wrong(due)
+            raise
         left_out = [task_id for (_, arrival), task_id in zip(due, ids, strict=True) if arrival.left_out]
         for (position, arrival), task_id in zip(due, ids, strict=True):
             self.ids[position] = task_id
@@ -286,19 +290,28 @@ class Simulation:
         return self.engine.find(task_id) or self.engine.state.effects.touched[task_id]
 
     def _place(self, due: list[tuple[int, Arrival]]) -> list[Newcomer]:
-        """The newcomers with edges as the engine knows them. Raises InvalidError for what could never be taken."""
+        """The newcomers with edges as the engine knows them. Raises InvalidError for those on later arrivals."""
         members = {position: index for index, (position, _) in enumerate(due)}
         newcomers = []
         for _, arrival in due:
-            try:
-                spec, edges = arrival.newcomer.spec, arrival.newcomer.edges
-                check_fits(self.engine.state, spec)
-                spec = msgspec.structs.replace(spec, hold=True) if arrival.left_out else spec
-                newcomers.append(Newcomer(spec, [self._resolve(edge, members) for edge in edges] if edges else []))
-            except InvalidError as error:
-                where = f"{arrival.what}: " if arrival.what else ""
-                raise InvalidError(where + error.message, hint=error.hint, code=error.code) from error
+            newcomer = arrival.newcomer
+            if newcomer.edges:
+                try:
+                    newcomer = Newcomer(newcomer.spec, [self._resolve(edge, members) for edge in newcomer.edges])
+                except InvalidError as error:
+                    raise _at(arrival, error) from error
+            if arrival.left_out:
+                newcomer = Newcomer(msgspec.structs.replace(newcomer.spec, hold=True), newcomer.edges)
+            newcomers.append(newcomer)
         return newcomers
+
+    def _find_wrong(self, due: list[tuple[int, Arrival]]) -> None:
+        """Raises InvalidError naming the first arrival that could never be taken, if one alone is to blame."""
+        for _, arrival in due:
+            try:
+                check_fits(self.engine.state, arrival.newcomer.spec)
+            except InvalidError as error:
+                raise _at(arrival, error) from error
 
     def _resolve(self, edge: WantedEdge, members: Mapping[int, int]) -> WantedEdge:
         """An edge on another arrival: of the same submission, queued before, or never taken (then as if cancelled)."""
@@ -357,6 +370,12 @@ class Simulation:
             refused=list(self._refused.values()),
             is_whole=not live and self._next_arrival == len(self._arrivals),
         )
+
+
+def _at(arrival: Arrival, error: InvalidError) -> InvalidError:
+    """The error with the place of the arrival before it."""
+    where = f"{arrival.what}: " if arrival.what else ""
+    return InvalidError(where + error.message, hint=error.hint, code=error.code)
 
 
 def _order(row: SimulatedTask) -> tuple[bool, float, int]:

@@ -386,6 +386,9 @@ class State:
         if target is not Status.BLOCKED:
             self.move(dependent, Trigger.EDGES_MET, target, now, "")
             self.settle(dependent, now)
+        elif dependent.gathering and not dependent.open_edges:
+            self.settle(dependent, now)
+            self.touch(dependent, now)
 
     def skip(self, task: LiveTask, reason: str, now: Now) -> None:
         """An edge of a blocked task can no longer be met: it is skipped, whatever else holds it back."""
