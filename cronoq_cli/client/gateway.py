@@ -28,7 +28,7 @@ from cronoq_cli.wire.requests import (
     WaitTasks,
     Watch,
 )
-from cronoq_cli.wire.version import VERSION
+from cronoq_cli.wire.version import VERSION, is_newer
 
 if TYPE_CHECKING:
     from cronoq_cli.config.settings import DaemonSettings
@@ -135,7 +135,7 @@ class SocketGateway:
         if error.code == codec.STOPPING.decode():
             await_end(connection)
             return True
-        if error.code == codec.NEWER_CLIENT.decode() and not self.as_is:
+        if _is_older(error) and not self.as_is:
             self._upgrade(connection, error.daemon or "of an older version")
             self.as_is = True
             return True
@@ -233,6 +233,13 @@ class SocketGateway:
             end.close()
         launch_daemon(self.paths, self.env)
         self.note(f"restarted the daemon: it was cronoq {version}, now {VERSION}")
+
+
+def _is_older(error: RemoteError) -> bool:
+    """Whether the error says that the daemon is older than this client: it says so, or knows another protocol."""
+    if error.code == codec.OTHER_PROTOCOL.decode():
+        return is_newer(VERSION, error.daemon or "")
+    return error.code == codec.NEWER_CLIENT.decode()
 
 
 def await_end(connection: Connection) -> None:

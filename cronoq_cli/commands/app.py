@@ -148,7 +148,7 @@ def _asks_for_json(argv: Sequence[str]) -> bool:
 def _translate(error: Any) -> UsageError:
     """The parser's error in our words: what was wrong, where, and what would be right."""
     if hasattr(error, "possibilities"):
-        near = next(iter(error.possibilities or ()), None) or _nearest_option(error)
+        near = _nearest_option(error)
         hint = f"did you mean {near}?" if near else see_help(error.ctx)
         return UsageError(f"{title(error.ctx)}there is no option {error.option_name}", hint=hint)
     message = str(error.format_message()).rstrip(".")
@@ -159,4 +159,6 @@ def _nearest_option(error: Any) -> str | None:
     from cronoq_cli.model.words import suggest
 
     known = [name for param in error.ctx.command.params for name in getattr(param, "opts", ())]
-    return suggest(error.option_name, [name for name in known if name.startswith("--")])
+    # Without the dashes, which would make any two options look alike.
+    near = suggest(error.option_name.lstrip("-"), [name[2:] for name in known if name.startswith("--")])
+    return near and f"--{near}"

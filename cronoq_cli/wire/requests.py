@@ -75,10 +75,14 @@ class ShowTasks(_Request, tag="show"):
 
 
 class WaitTasks(_Request, tag="wait"):
-    """Answered when all (or `any`) of the selected tasks are final, with their documents."""
+    """Answered when all (or `any`) of the selected tasks are final, with their documents.
+
+    `now`: answered at once, by a refusal when they are not.
+    """
 
     select: Selector
     any: bool = False
+    now: bool = False
 
 
 class Cancel(_Request, tag="cancel"):

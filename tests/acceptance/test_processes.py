@@ -22,11 +22,11 @@ TREE = f"""
     echo $$ >> pids
     sleep 1000 & echo $! >> pids
     setsid sh -c 'echo $$ >> pids; exec sleep 1000' &
-    ( sh -c 'echo $$ >> pids; sleep 1000' & )
+    ( env -i setsid sh -c 'echo $$ >> pids; sleep 1000' & )
     sh -c 'echo $$ >> pids; {IGNORES_TERM}' &
     sleep 1000
 """
-"""A child, one in its own session, an orphan, and one that ignores TERM."""
+"""A child, one in its own session, an orphan without environment, and one that ignores TERM."""
 
 
 def is_alive(pid: int) -> bool:
@@ -226,6 +226,14 @@ def test_a_task_that_becomes_a_daemon_succeeds_and_is_left_alone(cronoq, tmp_pat
     cronoq.ok("daemon", "restart")
     cronoq.output("true")
     assert all(map(is_alive, strays))
+
+
+def test_a_pool_may_end_what_its_tasks_leave_behind(cronoq, tmp_path) -> None:
+    cronoq.configure('[pools.default]\nleftovers = "kill"\n')
+    line = "setsid sleep 300 & echo $! > pids; exit 3"
+    task = cronoq.wait_for(cronoq.submit("--grace", "1s", "-C", str(tmp_path), line))
+    assert (task["exit_code"], task["left_behind"]) == (3, 0)
+    assert not any(map(is_alive, read_pids(tmp_path / "pids")))
 
 
 # -- races -----------------------------------------------------------------------------------------------------------
@@ -451,6 +459,11 @@ def test_the_submitters_umask_and_the_asked_niceness_are_applied(shared, tmp_pat
     shared.output("--nice", "7", "-C", str(tmp_path), "--", "sh", "-c", "touch made; nice > niceness", umask=0o027)
     assert (tmp_path / "made").stat().st_mode & 0o777 == 0o640
     assert (tmp_path / "niceness").read_text().strip() == "7"
+
+
+def test_limits_of_the_kernel_are_those_of_the_pool(cronoq) -> None:
+    cronoq.configure("[pools.default.rlimits]\nnofile = 123\ncore = 0\n")
+    assert cronoq.output("ulimit -n; ulimit -c") == "123\n0\n"
 
 
 def test_what_a_task_used_is_recorded(shared) -> None:
