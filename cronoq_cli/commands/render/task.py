@@ -45,7 +45,9 @@ def task_lines(task: Document, style: Style) -> list[str]:
 
 def _state(task: Document, style: Style) -> Iterator[Fact]:
     word = status_word(task, style)
-    yield Fact("status", join_facts(style.word(word), how_it_ended(task)), STATUS_COLOURS.get(word))
+    # What waits for its first or another turn has not ended, however its last attempt did.
+    ended = None if task["status"] in ("blocked", "scheduled", "ready", "running") else how_it_ended(task)
+    yield Fact("status", join_facts(style.word(word), ended), STATUS_COLOURS.get(word))
     reason = why_of(task)
     yield Fact("reason", None if reason == how_it_ended(task) else reason)
     yield Fact("message", None if task["message"] == task["reason"] else task["message"])
