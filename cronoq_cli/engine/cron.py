@@ -226,7 +226,7 @@ def list_next(expression: CronExpression, n: int, after: float, zone: tzinfo) ->
     return [at for _, at in zip(range(n), iterate_after(expression, after, zone), strict=False)]
 
 
-def _offset(at: int, zone: tzinfo) -> int:
+def offset_at(at: int, zone: tzinfo) -> int:
     """Seconds that the local clock is ahead of UTC."""
     offset = datetime.fromtimestamp(at, zone).utcoffset()
     return 0 if offset is None else int(offset.total_seconds())
@@ -249,15 +249,15 @@ def _frontier(at: int, zone: tzinfo) -> int:
         return wall
     first = int(resolve_wall(local.replace(tzinfo=None, fold=0), zone))
     change = find_change(first, at, zone)
-    return change - 1 + _offset(change - 1, zone)
+    return change - 1 + offset_at(change - 1, zone)
 
 
 def find_change(low: int, high: int, zone: tzinfo) -> int:
     """The first second of a changed offset in (low, high], whose offsets differ."""
-    before = _offset(low, zone)
+    before = offset_at(low, zone)
     while high - low > 1:
         middle = (low + high) // 2
-        if _offset(middle, zone) == before:
+        if offset_at(middle, zone) == before:
             low = middle
         else:
             high = middle
@@ -267,13 +267,13 @@ def find_change(low: int, high: int, zone: tzinfo) -> int:
 def _next_real_time(expression: CronExpression, base: int, zone: tzinfo) -> float | None:
     """The next second whose local time matches, walking over stretches of one offset."""
     while True:
-        offset = _offset(base, zone)
+        offset = offset_at(base, zone)
         wall = find_next_wall(expression, base + offset)
         if wall is None:
             return None
         at = wall - offset
         near = min(at, base + NEAR_S)
-        if _offset(near, zone) != offset:  # behind the change earlier wall times may come again
+        if offset_at(near, zone) != offset:  # behind the change earlier wall times may come again
             base = find_change(base, near, zone)
             if _matches_at(expression, base, zone):
                 return float(base)
@@ -286,13 +286,13 @@ def _next_real_time(expression: CronExpression, base: int, zone: tzinfo) -> floa
 def _previous_real_time(expression: CronExpression, base: int, zone: tzinfo) -> float | None:
     """The latest second at `base` or before whose local time matches."""
     while True:
-        offset = _offset(base, zone)
+        offset = offset_at(base, zone)
         wall = find_previous_wall(expression, base + offset + 1)
         if wall is None:
             return None
         at = wall - offset
         near = max(at, base - NEAR_S)
-        if _offset(near, zone) != offset:
+        if offset_at(near, zone) != offset:
             base = find_change(near, base, zone) - 1
         elif at == near:
             return float(at)
@@ -301,5 +301,5 @@ def _previous_real_time(expression: CronExpression, base: int, zone: tzinfo) -> 
 
 
 def _matches_at(expression: CronExpression, at: int, zone: tzinfo) -> bool:
-    wall = at + _offset(at, zone)
+    wall = at + offset_at(at, zone)
     return find_next_wall(expression, wall - 1) == wall

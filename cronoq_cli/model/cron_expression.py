@@ -62,3 +62,19 @@ class CronExpression(msgspec.Struct, frozen=True):
     def has_seconds(self) -> bool:
         """Whether it was written with six fields, seconds first."""
         return len(self.fields) == 6
+
+
+class ClockEffect(msgspec.Struct, frozen=True):
+    """What one change of the offset does to a schedule. Wall times are seconds since 1970 on the local clock.
+
+    `missing`: the wall times from `first` to `last` (`count` of them) do not exist, else they come twice. `runs_at` is
+    the wall time right after a gap, where a fixed schedule runs instead; `at` the instant of the change.
+    """
+
+    at: float
+    missing: bool
+    real_time: bool
+    first: int
+    last: int
+    count: int
+    runs_at: int
