@@ -15,8 +15,10 @@ from typing import Any
 
 import msgspec
 
-from cronoq_cli.engine.cron import next_after, parse_cron, previous_before
+from cronoq_cli.engine.cron import EVERY, REBOOT, next_after, parse_cron, previous_before
+from cronoq_cli.errors import UsageError
 from cronoq_cli.model.cron_expression import CronExpression
+from cronoq_cli.model.duration import parse_positive_duration
 from cronoq_cli.model.moment import format_utc
 from cronoq_cli.model.recurring import CatchUp, Overlap, ScheduleSpec, ScheduleState
 from cronoq_cli.model.task import Priority, TaskSpec
@@ -24,6 +26,7 @@ from cronoq_cli.model.task import Priority, TaskSpec
 MOST_MISSED, MOST_CAUGHT_UP = 100, 1000
 """So many missed slots are looked at one by one, the newest; the larger number where all are to be caught up."""
 DEFAULT_WITHIN_S = 86_400.0
+SHORTEST_INTERVAL_S = 0.1
 BACKSTEP_S = 3 * 3600.0
 """A clock set back by up to this is a correction, as Debian's cron has it: what was decided stays decided. Slots
 decided further ahead come from a clock that was wrong; then the keys of what ran are all that is left to go by."""
@@ -56,6 +59,35 @@ class Due(msgspec.Struct, kw_only=True):
     more_missed: bool = False
     decided_at: float
     warning: str | None = None
+
+
+class Timing(msgspec.Struct, frozen=True):
+    """When a schedule runs: exactly one is set, named as in `ScheduleSpec`."""
+
+    expr: str | None = None
+    every_s: float | None = None
+    reboot: bool = False
+
+
+def parse_timing(text: str, *, seconds: bool = False) -> Timing:
+    """What `recurring add` takes: a cron expression, a macro, `@reboot` or `@every DUR`.
+
+    Raises InvalidError `bad-schedule`, for `@every` also UsageError where its length is none.
+    """
+    word, _, rest = text.strip().replace("\t", " ").partition(" ")
+    if word.lower() == EVERY:
+        return Timing(every_s=parse_every(rest))
+    if word.lower() == REBOOT and not rest.strip():
+        return Timing(reboot=True)
+    return Timing(expr=parse_cron(text, seconds=seconds).text)
+
+
+def parse_every(text: str) -> float:
+    """Seconds of an interval, at least a tenth of one. Raises UsageError."""
+    every_s = parse_positive_duration(text)
+    if every_s < SHORTEST_INTERVAL_S:
+        raise UsageError(f"{text.strip()!r} is too short for an interval", hint="the shortest is 100ms")
+    return every_s
 
 
 def parse_when(spec: ScheduleSpec) -> CronExpression | None:

@@ -296,3 +296,15 @@ def test_forwards_and_backwards_are_two_readings_of_one_list(text: str, zone: st
         assert previous_before(expression, later, where) == earlier
     before = previous_before(expression, forwards[0], where)
     assert before is None or before <= moment
+
+
+@settings(max_examples=200)
+@given(text=st.text("0123456789*/-,#?LWRH@ \tabcfimonrsu\u00a0", max_size=24), tail=st.sampled_from(["", " * * * *"]))
+def test_any_text_is_read_or_refused_in_one_line(text: str, tail: str) -> None:
+    try:
+        expression = parse_cron(text + tail)
+    except InvalidError as error:
+        assert error.code == "bad-schedule"
+        assert "\n" not in error.line()
+    else:
+        assert next_after(expression, 1.77e9, UTC) is not None

@@ -16,6 +16,7 @@ from cronoq_cli.engine.recurrence import (
     Earlier,
     Reason,
     Run,
+    Timing,
     decide_catch_up,
     decide_due,
     decide_interval,
@@ -27,10 +28,11 @@ from cronoq_cli.engine.recurrence import (
     key_of,
     manual_spec,
     occurrence_spec,
+    parse_timing,
     resume,
     settle,
 )
-from cronoq_cli.errors import UsageError
+from cronoq_cli.errors import InvalidError, UsageError
 from cronoq_cli.model.moment import format_utc, load_zone
 from cronoq_cli.model.recurring import CatchUp, Overlap, ScheduleSpec, ScheduleState, parse_schedule_name
 from cronoq_cli.model.task import Priority, TaskSpec
@@ -354,6 +356,26 @@ def test_a_manual_run_has_no_key() -> None:
 
 def test_a_slot_within_a_second_has_a_key_of_its_own() -> None:
     assert key_of("tick", NOON + 0.5) == "tick@2026-03-10T12:00:00.500Z"
+
+
+@pytest.mark.parametrize(
+    ("text", "timing"),
+    [
+        (" 30  2 * * * ", Timing(expr="30  2 * * *")),
+        ("@daily", Timing(expr="@daily")),
+        ("@every 1h30m", Timing(every_s=5400.0)),
+        ("@EVERY\t90s", Timing(every_s=90.0)),
+        ("@reboot", Timing(reboot=True)),
+    ],
+)
+def test_a_time_is_an_expression_an_interval_or_the_boot(text: str, timing: Timing) -> None:
+    assert parse_timing(text) == timing
+
+
+@pytest.mark.parametrize("text", ["@every", "@every 0s", "@every 50ms", "@every soon", "@reboot now", "@never", "* *"])
+def test_a_time_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises((UsageError, InvalidError)):
+        parse_timing(text)
 
 
 def test_a_schedule_tells_when_as_people_write_it() -> None:
