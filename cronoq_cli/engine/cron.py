@@ -36,8 +36,9 @@ EXAMPLE = "five fields such as '30 2 * * *': minute, hour, day of month, month, 
 
 EARLIEST_AT = -5_000_000_000.0
 """In the year 1811: before it there were no time zones to speak of."""
-NEAR_S = 2 * DAY_S
-"""Two instants this close have at most one change of the offset between them."""
+NEAR_S = 3 * DAY_S
+"""Two instants this close have at most one change of the offset between them; and no change is larger (a move over
+the date line is one of 24 hours)."""
 
 
 def parse_cron(text: str, *, seconds: bool = False) -> CronExpression:
@@ -280,7 +281,7 @@ def _next_real_time(expression: CronExpression, base: int, zone: tzinfo) -> floa
         elif at == near:
             return float(at)
         else:
-            base = wall - wall % DAY_S - DAY_S - offset  # the day before matches nowhere
+            base = wall - wall % DAY_S - 2 * DAY_S - offset  # the days before match nowhere
 
 
 def _previous_real_time(expression: CronExpression, base: int, zone: tzinfo) -> float | None:
@@ -297,7 +298,7 @@ def _previous_real_time(expression: CronExpression, base: int, zone: tzinfo) -> 
         elif at == near:
             return float(at)
         else:
-            base = wall - wall % DAY_S + 2 * DAY_S - 1 - offset  # the day after matches nowhere
+            base = wall - wall % DAY_S + 3 * DAY_S - 1 - offset  # the days after match nowhere
 
 
 def _matches_at(expression: CronExpression, at: int, zone: tzinfo) -> bool:

@@ -202,6 +202,12 @@ def test_both_passes_of_a_far_repeated_hour_are_found_from_either_season() -> No
     assert backwards("*/30 2 25 10 *", at("2026-12-01T00:00:00Z"), 4, "Europe/Berlin") == expected
 
 
+def test_a_move_over_the_date_line_does_not_hide_the_first_minute_behind_it() -> None:
+    expected = ["2011-12-31T10:00:00Z", "2011-12-31T10:01:00Z"]
+    assert shown("* * * 1 *", "2011-02-01T12:00:00Z", 2, "Pacific/Apia") == expected
+    assert backwards("* * * 1 *", at("2011-12-31T10:02:00Z"), 2, "Pacific/Apia") == expected
+
+
 def test_the_daemon_that_wakes_early_does_not_get_the_same_minute_twice() -> None:
     daily = parse_cron("0 12 * * *")
     noon = at("2026-01-01T12:00:00Z")
