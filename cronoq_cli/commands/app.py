@@ -25,7 +25,7 @@ from cronoq_cli.model.words import hint_for
 VERB_FILES = (
     *("submit", "run", "ls", "show", "explain", "logs", "wait", "events"),
     *("cancel", "hold", "release", "retry", "rerun", "start_now", "move", "priority", "signal", "edit"),
-    *("rm", "prune", "pool", "resource", "daemon", "report", "simulate"),
+    *("rm", "prune", "pool", "resource", "daemon", "report", "simulate", "recurring"),
 )
 """The files that declare verbs, in the order of the help."""
 
