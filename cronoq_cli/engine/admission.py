@@ -10,27 +10,43 @@ from collections import deque
 
 from cronoq_cli.engine.lanes import Place
 from cronoq_cli.engine.live import LiveTask, Now
-from cronoq_cli.engine.pools import LivePool, set_of, tenant_of
+from cronoq_cli.engine.pools import LivePool, WorkerSet, set_of, tenant_of
 from cronoq_cli.engine.reservations import Candidate, Reservation, decide_hold
 from cronoq_cli.engine.state import State
 from cronoq_cli.model.lifecycle import Status
 
-Wanted = str | int
-"""A thing that can be lacking: a resource by name, a set of workers by number."""
+Wanted = str | WorkerSet
+"""A thing that can be lacking: a resource by name, or workers."""
 
 
-def choose(state: State, pool: LivePool, now: Now) -> tuple[LiveTask, int] | None:
-    """The task that starts next and the set of workers it gets, or None when nothing can start now."""
+def choose(state: State, pool: LivePool, now: Now, lacking: set[Wanted] | None = None) -> tuple[LiveTask, int] | None:
+    """The task that starts next and the set of workers it gets, or None when nothing can start now.
+
+    What candidates lack is added to `lacking`: those who come later have no claim on it."""
     heads = pool.lanes.heads()
     if not heads:
         return None
     if len(heads) > 1:
         heads = order_candidates(state, pool, heads, now)
-    lacking: set[Wanted] = set()
+    lacking = set() if lacking is None else lacking
     for task in heads:
         lacks, workers = find_lacks(state, pool, task, lacking, now)
         if workers is not None:
             return task, workers
+        lacking |= lacks
+    return None
+
+
+def choose_jointly(state: State, pools: list[LivePool], now: Now) -> tuple[LivePool, LiveTask, int] | None:
+    """The same for pools whose candidates want resources, which all pools share: the best-placed of all goes first."""
+    queues = [(pool, deque(order_candidates(state, pool, pool.lanes.heads(), now))) for pool in pools]
+    lacking: set[Wanted] = set()
+    while queues := [(pool, queue) for pool, queue in queues if queue]:
+        pool, queue = max(queues, key=lambda one: state.place(one[1][0], now.wall))
+        task = queue.popleft()
+        lacks, workers = find_lacks(state, pool, task, lacking, now)
+        if workers is not None:
+            return pool, task, workers
         lacking |= lacks
     return None
 
@@ -80,22 +96,14 @@ def find_lacks(
     state: State, pool: LivePool, task: LiveTask, lacking: set[Wanted], now: Now
 ) -> tuple[set[Wanted], int | None]:
     """What a candidate lacks, those before it having first claim on what they lack; and its workers if it can start."""
-    if task.demand is not None and task.demand.uses:
-        lacks = _find_resource_lacks(state, task, lacking, now)
-        lacks.update(_find_claimed(state, pool, task, now))
+    demand = task.demand
+    if demand is not None and demand.uses:
+        lacks = set[Wanted](state.resources.lacks(demand.uses, now.awake))
+        lacks.update(name for name in demand.names if name in lacking)
         if lacks:
             _wait_for_tokens(state, task, now)
             return lacks, None
     return _find_workers(state, pool, task, lacking, now)
-
-
-def _find_resource_lacks(state: State, task: LiveTask, lacking: set[Wanted], now: Now) -> set[Wanted]:
-    demand = task.demand
-    if demand is None or not demand.uses:
-        return set()
-    lacks = set[Wanted](state.resources.lacks(demand.uses, now.awake))
-    lacks.update(name for name in demand.names if name in lacking)
-    return lacks
 
 
 def _find_workers(
@@ -107,8 +115,8 @@ def _find_workers(
     full: set[Wanted] = set()
     for number in (0,) if pool.is_simple else pool.list_sets(task):
         workers = pool.sets[number]
-        if number in lacking or task.slots > workers.workers - workers.busy:
-            full.add(number)
+        if workers in lacking or task.slots > workers.workers - workers.busy:
+            full.add(workers)
         elif not workers.reservations or find_hold(state, pool, number, task, now) is None:
             return set(), number
     return full, None
@@ -144,31 +152,6 @@ def list_upcoming(state: State, pool: LivePool, number: int, now: Now, within_s:
 def _is_coming(state: State, pool: LivePool, task_id: int) -> bool:
     task = state.tasks.get(task_id)
     return task is not None and task.status in (Status.SCHEDULED, Status.READY) and state.fits(task, pool)
-
-
-def _find_claimed(state: State, pool: LivePool, task: LiveTask, now: Now) -> set[Wanted]:
-    """Resources of a task that better-placed candidates of other pools wait for, or take when it is their pool's turn:
-    resources are shared by all pools."""
-    others = [other for other in state.pools.values() if other.wanting and other is not pool and state.is_open(other)]
-    if not others or task.demand is None:
-        return set()
-    place = state.place(task, now.wall)
-    claimed = [name for other in others for name in _list_claims(state, other, place, now)]
-    return {name for name in task.demand.names if name in claimed}
-
-
-def _list_claims(state: State, pool: LivePool, place: Place, now: Now) -> list[Wanted]:
-    """The resources that candidates of a pool, better-placed than `place`, lack, or have and can start with."""
-    claims: list[Wanted] = []
-    lacking: set[Wanted] = set()
-    for head in order_candidates(state, pool, pool.lanes.heads(), now):
-        lacks, workers = _find_resource_lacks(state, head, lacking, now), None
-        if not lacks:
-            lacks, workers = _find_workers(state, pool, head, lacking, now)
-        lacking |= lacks
-        if head.demand is not None and head.demand.uses and state.place(head, now.wall) > place:
-            claims += lacks if workers is None else head.demand.names
-    return claims
 
 
 def _wait_for_tokens(state: State, task: LiveTask, now: Now) -> None:

@@ -66,7 +66,7 @@ class Engine:
         self.state = State(policy_of, scoring or Scoring(), next_id=next_id)
         for name, plan in pools.items():
             self.state.pools[name] = LivePool(name, plan, self.state.tasks)
-        self.state.scales = any(pool.plan.autoscale is not None for pool in self.state.pools.values())
+        self.state.note_plans()
 
     def handle(self, event: Event, now: Now) -> Any:
         """Apply one event at the moment `now`, then what is due by then, then start what may start."""

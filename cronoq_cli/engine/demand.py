@@ -51,7 +51,6 @@ def read_demand(spec: TaskSpec) -> Demand | None:
 
 def read_times(spec: TaskSpec) -> Times | None:
     """The moments of a spec, or None for one without any."""
-    times = Times(spec.deadline, spec.expires_at, spec.start_at, spec.tolerance_s, spec.on_miss, spec.estimate_s)
-    if times.deadline is None and times.expires_at is None and times.start_at is None and times.estimate_s is None:
+    if spec.deadline is None and spec.start_at is None and spec.estimate_s is None and spec.expires_at is None:
         return None
-    return times
+    return Times(spec.deadline, spec.expires_at, spec.start_at, spec.tolerance_s, spec.on_miss, spec.estimate_s)

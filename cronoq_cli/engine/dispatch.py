@@ -5,7 +5,7 @@ The order itself is in `lanes`, how far ahead in `pools.decide_ahead`.
 
 from __future__ import annotations
 
-from cronoq_cli.engine.admission import choose
+from cronoq_cli.engine.admission import Wanted, choose, choose_jointly
 from cronoq_cli.engine.demand import WORKERS
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.engine.messages import (
@@ -37,7 +37,12 @@ def dispatch_woken(state: State, now: Now) -> None:
         name = next(iter(state.woken))
         del state.woken[name]
         pool = state.pools[name]
-        if state.is_open(pool):
+        if not state.is_open(pool):
+            continue
+        wanting = [one for one in state.pools.values() if one.wanting and state.is_open(one)] if pool.wanting else ()
+        if len(wanting) > 1:
+            _fill_jointly(state, list(wanting), now)
+        else:
             _fill(state, pool, now)
 
 
@@ -48,27 +53,51 @@ def _fill(state: State, pool: LivePool, now: Now) -> None:
         if found is None:
             break
         _start(state, pool, found, now)
-    alike = simple and not pool.plan.fair_share and not pool.sets[0].reservations
+    _fill_ahead(state, pool, now)
+
+
+def _fill_jointly(state: State, pools: list[LivePool], now: Now) -> None:
+    """Start what may start in pools whose candidates compete for resources."""
+    while found := choose_jointly(state, [pool for pool in pools if not pool.leased], now):
+        pool, task, workers = found
+        _start(state, pool, (task, workers), now)
+    for pool in pools:
+        state.woken.pop(pool.name, None)
+        _fill_ahead(state, pool, now)
+
+
+def _fill_ahead(state: State, pool: LivePool, now: Now) -> None:
+    """Give orders ahead of need, where nothing but the order of one pool decides."""
+    alike = pool.is_simple and not pool.plan.fair_share and not pool.sets[0].reservations
     if alike and state.leases and not state.pinned and pool.workers > 0 and (pool.leased or pool.free <= 0):
         _give_ahead(state, pool, now)
 
 
 def _share(state: State, total: TotalWorkers, now: Now) -> None:
     """Start under a bound for all pools: turn by turn, the pool whose turn it is and that has something to start."""
-    waiting = {name: pool for name, pool in state.pools.items() if state.is_open(pool)}
-    while waiting and (free := total.free(state.pools)) > 0:
-        for pool in total.order(waiting.values()):
-            found = choose(state, pool, now)
-            if found is None:
-                del waiting[pool.name]
-                continue
-            if found[0].slots > free:
-                waiting.clear()  # it has its turn: what is free is kept until there is room for it
-            else:
-                total.serve(pool)
-                _start(state, pool, found, now)
-            break
-    state.woken.clear()
+    while state.woken:
+        state.woken.clear()
+        waiting = {name: pool for name, pool in state.pools.items() if state.is_open(pool)}
+        lacking: set[Wanted] = set()
+        while waiting and total.free(state.pools) > 0:
+            _take_turn(state, total, waiting, lacking, now)
+
+
+def _take_turn(state: State, total: TotalWorkers, waiting: dict[str, LivePool], lacking: set[Wanted], now: Now) -> None:
+    """Start one task of the first pool in turn that can; a pool that can start nothing waits no more.
+
+    What a pool with an earlier turn lacks is kept for it: resources, and all free slots when it wants more of them."""
+    for pool in total.order(waiting.values()):
+        found = choose(state, pool, now, lacking)
+        if found is None:
+            del waiting[pool.name]
+        elif found[0].slots > total.free(state.pools):
+            waiting.clear()
+            return
+        else:
+            total.serve(pool)
+            _start(state, pool, found, now)
+            return
 
 
 def _start(state: State, pool: LivePool, found: tuple[LiveTask, int], now: Now) -> None:
@@ -78,8 +107,6 @@ def _start(state: State, pool: LivePool, found: tuple[LiveTask, int], now: Now) 
     if workers:
         units[WORKERS] = [workers]
     task.units = units or None
-    if units:
-        state.wake_wanting(pool)
     mark_started(state, task, now, at=now.wall)
     state.effects.actions.append(Start(task.id, task.attempt, pool.name, task.slots, ahead=False))
 
@@ -92,6 +119,8 @@ def mark_started(state: State, task: LiveTask, now: Now, *, at: float) -> None:
     task.reason = task.exit_code = task.signal = task.message = task.pid = task.slot = None
     pool = state.pools[task.pool]
     task.in_heap = False
+    if task.times is not None:
+        task.wants = task.read_wants()
     pool.forget_waiting(task)
     pool.take(task)
     if task.batch is not None and task.batch.is_full:

@@ -87,6 +87,7 @@ def _change_pool(state: State, task: LiveTask, spec: TaskSpec) -> None:
         task.in_heap = False
     task.pool, task.priority, task.slots = spec.pool, spec.priority, spec.slots
     task.demand, task.times = demand, times
+    task.wants = task.read_wants()
     state.intern(task)
     new.enter_status(task)
     state.wake(old.name)

@@ -97,6 +97,7 @@ class LiveTask:
         "times",
         "units",
         "updated_at",
+        "wants",
     )
 
     def __init__(self, task_id: int, spec: TaskSpec, policy: Policy, *, seq: float, now: float) -> None:
@@ -140,6 +141,9 @@ class LiveTask:
         self.recalled = False
         self.leaving = False
         self.in_heap = False
+        self.wants: LaneName | None = None
+        if self.demand is not None or self.times is not None:
+            self.wants = self.read_wants()
 
     def join(self, first: int, batch: LiveBatch | None) -> None:
         """Be a member of the batch that begins with `first`; `batch` is None when nothing of it was live any more."""
@@ -149,6 +153,7 @@ class LiveTask:
         self.batch = batch
         if self.status in LIVE:
             batch.alive += 1
+        self.wants = self.read_wants()
 
     @property
     def is_waiting(self) -> bool:
@@ -175,9 +180,9 @@ class LiveTask:
         """Whether its start is fixed and still to come: capacity is reserved for it."""
         return self.times is not None and self.times.start_at is not None and self.attempt == 0
 
-    @property
-    def wants(self) -> LaneName | None:
-        """The lane it stands in within its class; None for plain tasks, which are most."""
+    def read_wants(self) -> LaneName | None:
+        """The lane it belongs in within its class, None for a plain one: to be read into `wants` when what it wants, its
+        moments, its batch or its first start have changed."""
         batch = self.batch
         limited = batch.record.first if batch is not None and batch.record.limit is not None else None
         demand, times = self.demand, self.times
@@ -239,6 +244,7 @@ class LiveTask:
             facts["members"] = record.spec.members
         task.facts = facts or None
         task.units = record.units or None
+        task.wants = task.read_wants()
         if record.gathered_by is not None:
             task.gathering = ""
         return task

@@ -26,7 +26,7 @@ def apply_pool_replanned(state: State, event: PoolReplanned, now: Now) -> None:
     _replan_groups(pool, event.plan)
     _count_anew(state, pool)
     recall_leases(state, pool)
-    state.scales = any(one.plan.autoscale is not None for one in state.pools.values())
+    state.note_plans()
     keeps_size = old.workers == event.plan.workers and event.plan.autoscale is not None
     resize(state, pool, pool.workers if keeps_size else event.plan.workers, now)
     state.effects.resized = True

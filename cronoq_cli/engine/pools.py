@@ -155,9 +155,7 @@ class LivePool:
         if task.status in LIVE:
             self.counts[task.status] -= 1
         if task.status is Status.READY:
-            self.ready[task.priority] -= 1
-            if task.demand is not None and task.demand.uses:
-                self.wanting -= 1
+            self._count_ready(task, -1)
         self.victims.discard(task.id, task.priority)
 
     def enter_status(self, task: LiveTask) -> None:
@@ -165,15 +163,38 @@ class LivePool:
         if task.status in LIVE:
             self.counts[task.status] += 1
         if task.status is Status.READY:
-            self.ready[task.priority] += 1
-            if task.demand is not None and task.demand.uses:
-                self.wanting += 1
+            self._count_ready(task, 1)
         self.enter_victims(task)
+
+    def change_status(self, task: LiveTask, target: Status) -> None:
+        """A live task of this pool has another status from here on."""
+        counts = self.counts
+        counts[task.status] -= 1
+        if task.status is Status.READY:
+            self._count_ready(task, -1)
+        task.status = target
+        if target in LIVE:
+            counts[target] += 1
+            if target is Status.READY:
+                self._count_ready(task, 1)
+        if self.sheds:
+            self.victims.discard(task.id, task.priority)
+            self.enter_victims(task)
+
+    def _count_ready(self, task: LiveTask, by: int) -> None:
+        self.ready[task.priority] += by
+        if task.demand is not None and task.demand.uses:
+            self.wanting += by
+
+    @property
+    def sheds(self) -> bool:
+        """Whether tasks may be shed here."""
+        return self.plan.overflow in SHEDDING
 
     def enter_victims(self, task: LiveTask) -> None:
         """Let a task be one that may be shed, where this pool sheds: it waits, not blocked, not at the runner, with no
         fixed start."""
-        if self.plan.overflow in SHEDDING and task.status in (Status.READY, Status.SCHEDULED):
+        if self.sheds and task.status in (Status.READY, Status.SCHEDULED):
             if not task.leased and not task.is_fixed:
                 self.victims.add(task.id, task.priority)
 

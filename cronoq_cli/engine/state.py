@@ -67,10 +67,18 @@ class State:
     """Groups whose members are to be handed to one task now."""
     max_pending: int | None = None
     """How many tasks may wait in all pools together."""
+    is_bounded: bool = False
+    """Whether any pool bounds how many tasks wait in it."""
     scales: bool = False
     """Whether any pool is autoscaled."""
     tokens_at: float | None = None
     """When, on the awake clock, a timer for tokens is armed already."""
+
+    def note_plans(self) -> None:
+        """Keep in mind what any of the pools' plans asks for."""
+        plans = [pool.plan for pool in self.pools.values()]
+        self.scales = any(plan.autoscale is not None for plan in plans)
+        self.is_bounded = any(plan.max_pending is not None for plan in plans)
 
     # -- looking -------------------------------------------------------------------------------------------------
 
@@ -96,7 +104,6 @@ class State:
         """The one way a task's status changes. Raises AssertionError for a move outside the tables."""
         assert (task.status, trigger, target) in ALLOWED, f"task {task.id}: {task.status} -> {target} by {trigger}"
         pool = self.pools[task.pool]
-        pool.leave_status(task)
         if target is not Status.RUNNING:
             if task.status is Status.READY:
                 self.woken[task.pool] = None  # a large head may have kept slots free that others fit into
@@ -104,8 +111,7 @@ class State:
                     self.wake_all()  # or units that tasks of other pools want
             elif task.times is not None:
                 self.woken[task.pool] = None  # workers may have been held for its fixed start
-        task.status = target
-        pool.enter_status(task)
+        pool.change_status(task, target)
         task.updated_at = now.wall
         self.effects.touched[task.id] = task
         self.tell(task, trigger._value_, now, message)

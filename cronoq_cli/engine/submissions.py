@@ -31,12 +31,12 @@ def apply_submitted(state: State, event: Submitted, now: Now) -> Accepted:
     fresh = [index for index in range(len(ids)) if index not in existing]
     _check_cycle(state, event.newcomers, ids, fresh)
     newcomers = [event.newcomers[index] for index in fresh]
-    specs = {ids[index]: event.newcomers[index].spec for index in fresh}
-    reserve_all(state, specs, now)
+    fixed = {ids[index]: spec for index in fresh if (spec := event.newcomers[index].spec).start_at is not None}
+    reserve_all(state, fixed, now)
     try:
         make_room(state, newcomers, now)
     except NoRoomError:
-        release_all(state, specs)
+        release_all(state, fixed)
         raise
     batch = _open_batch(state, event, ids, existing)
     for index in fresh:
@@ -68,6 +68,8 @@ def check_fits(state: State, spec: TaskSpec) -> None:
     """Raises InvalidError for what can never be had: pool, group or resource unknown, too many slots, no such label."""
     pool = state.get_pool(spec.pool)
     demand = read_demand(spec)
+    if demand is None and spec.group is None and spec.slots <= pool.workers and state.total is None:
+        return
     labels = () if demand is None else demand.labels
     if labels and not any(one.serves(labels) for one in pool.sets):
         wanted = ", ".join(f"{k}={v}" for k, v in labels)
@@ -115,7 +117,7 @@ def _choose_ids(state: State, count: int, existing: dict[int, int]) -> list[int]
     """The ids of a submission; those of new tasks are given for good when the first of them is added."""
     next_id = state.next_id
     if not existing:
-        return list(range(next_id, next_id + count))
+        return [*range(next_id, next_id + count)]
     ids = []
     for index in range(count):
         ids.append(existing.get(index, next_id))
@@ -185,15 +187,18 @@ def add_task(state: State, spec: TaskSpec, task_id: int, now: Now) -> LiveTask:
     """A new task, blocked until it enters."""
     task = LiveTask(task_id, spec, state.policy_of(spec), seq=next_seq(state, task_id), now=now.wall)
     task.status = Status.BLOCKED
-    state.next_id = max(state.next_id, task_id + 1)
+    if task_id >= state.next_id:
+        state.next_id = task_id + 1
     state.tasks[task_id] = task
-    state.intern(task)
-    state.pools[spec.pool].enter_status(task)
+    if task.demand is not None:
+        state.intern(task)
+    state.pools[spec.pool].counts[Status.BLOCKED] += 1
     state.effects.new[task_id] = spec
     state.effects.touched[task_id] = task
     if spec.kill_at is not None:
         state.timers.arm_wall(spec.kill_at, Due.KILL_AT, task_id)
-    arm_expiry(state, task)
+    if task.times is not None:
+        arm_expiry(state, task)
     return task
 
 
@@ -240,10 +245,7 @@ def enter(
     unmeetable = open_edges(state, task, edges, await_s, now) if edges else None
     target = state.decide_waiting(task, now)
     if unmeetable is None and target is not Status.BLOCKED:
-        pool = state.pools[task.pool]
-        pool.leave_status(task)
-        task.status = target
-        pool.enter_status(task)
+        state.pools[task.pool].change_status(task, target)
     state.settle(task, now)
     state.touch(task, now)
     state.tell(task, first_event, now)
