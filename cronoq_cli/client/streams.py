@@ -153,7 +153,9 @@ class ClientStreams:
         try:
             with connection:
                 reply = _ask_to_stop(connection, request, end)
-            if not end.wait(GOING_S):
+            if end.wait(GOING_S):
+                reply.doc["daemon"] = {**reply.doc.get("daemon", {}), "state": "idle"}  # not what it was on its way out
+            else:
                 reply.notes.append(f"the daemon (process {connection.pid}) has answered but is still there")
             return reply
         finally:

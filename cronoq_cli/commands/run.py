@@ -18,6 +18,7 @@ from cronoq_cli.commands.declare import argument, option, verb
 from cronoq_cli.commands.following import Follower, outputs_of, silent
 from cronoq_cli.commands.keys import Keys
 from cronoq_cli.commands.options import SpecOptions
+from cronoq_cli.commands.own_slot import warn_of_own_slot
 from cronoq_cli.commands.render.json import print_json
 from cronoq_cli.commands.render.notes import print_notes
 from cronoq_cli.commands.submission import CommandOptions, ManyOptions, build_submission
@@ -71,8 +72,10 @@ def run(
     spec.split = True
     request = build_submission(context, spec, command, ManyOptions(), words or [])
     request.no_wait = options.no_wait
-    reply = ask(context, request)
-    return _Run(context, submitted_ids(reply)[0], options).to_the_end()
+    ids = submitted_ids(ask(context, request))
+    if not options.quiet:
+        warn_of_own_slot(context, Selector(refs=[str(ids[0])]))
+    return _Run(context, ids[0], options).to_the_end()
 
 
 def _speaks_for_itself(task: Mapping[str, Any]) -> bool:

@@ -14,6 +14,7 @@ from cronoq_cli.commands.declare import argument, option, verb
 from cronoq_cli.commands.following import follow_one
 from cronoq_cli.commands.options import SpecOptions
 from cronoq_cli.commands.outcome import decide_exit, decide_exit_of_all, describe_end, is_final
+from cronoq_cli.commands.own_slot import warn_of_own_slot
 from cronoq_cli.commands.render.json import print_json
 from cronoq_cli.commands.render.notes import print_notes
 from cronoq_cli.commands.result import write_result
@@ -121,6 +122,8 @@ def _document(reply: Reply, request: Submit) -> dict[str, Any]:
 
 def _until_the_end(context: Context, reply: Reply, answer: AnswerOptions) -> int:
     ids = submitted_ids(reply)
+    if not answer.quiet:
+        warn_of_own_slot(context, Selector(refs=format_ids(ids).split(",")))
     if answer.follow:
         if not answer.quiet:
             print_notes(context, [f"task {ids[0]}"])
