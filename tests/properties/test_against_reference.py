@@ -26,7 +26,7 @@ PLANS = {
     "fair": PoolPlan(3, fair_share=True, tenant_weights=WEIGHTS),
     "grouped": PoolPlan(2, groups=(GroupPlan(GPU, 2, shared=True), GroupPlan({"gpu": "no"}, 1))),
 }
-MEAN_GAP_S = 0.8
+MEAN_GAP_S = 1.1
 """Between arrivals, so that all pools together are nearly busy."""
 TASKS = 1_000
 
@@ -49,7 +49,7 @@ def configure(state: State) -> None:
 def make_workload(seed: int, began: float) -> list[Job]:
     """Random jobs: about as much work as the pools can do, sometimes more."""
     draw = random.Random(seed)
-    load = draw.choice([0.7, 1.0, 1.2])
+    load = draw.choice([0.6, 0.8, 1.0])
     at, jobs = began, []
     for number in range(1, TASKS + 1):
         at += draw.randint(0, 64) / 64 * MEAN_GAP_S * 2 / load
