@@ -6,7 +6,7 @@ what it lacks; a wide task waiting for slots keeps the freed ones.
 
 from __future__ import annotations
 
-from collections import deque
+from collections.abc import Iterator
 
 from cronoq_cli.engine.lanes import Place
 from cronoq_cli.engine.live import LiveTask, Now
@@ -27,7 +27,7 @@ def choose(state: State, pool: LivePool, now: Now, lacking: set[Wanted] | None =
     if not heads:
         return None
     if len(heads) > 1:
-        heads = order_candidates(state, pool, heads, now)
+        heads = [task for _, task in order_candidates(state, pool, heads, now)]
     lacking = set() if lacking is None else lacking
     for task in heads:
         lacks, workers = find_lacks(state, pool, task, lacking, now)
@@ -39,11 +39,11 @@ def choose(state: State, pool: LivePool, now: Now, lacking: set[Wanted] | None =
 
 def choose_jointly(state: State, pools: list[LivePool], now: Now) -> tuple[LivePool, LiveTask, int] | None:
     """The same for pools whose candidates want resources, which all pools share: the best-placed of all goes first."""
-    queues = [(pool, deque(order_candidates(state, pool, pool.lanes.heads(), now))) for pool in pools]
+    if not any(pool.has_room for pool in pools):
+        return None
     lacking: set[Wanted] = set()
-    while queues := [(pool, queue) for pool, queue in queues if queue]:
-        pool, queue = max(queues, key=lambda one: state.place(one[1][0], now.wall))
-        task = queue.popleft()
+    for _, task in _merge([order_candidates(state, pool, pool.lanes.heads(), now) for pool in pools]):
+        pool = state.pools[task.pool]
         lacks, workers = find_lacks(state, pool, task, lacking, now)
         if workers is not None:
             return pool, task, workers
@@ -53,40 +53,50 @@ def choose_jointly(state: State, pools: list[LivePool], now: Now) -> tuple[LiveP
 
 # -- order -----------------------------------------------------------------------------------------------------------
 
+Placed = tuple[Place, LiveTask]
 
-def order_candidates(state: State, pool: LivePool, heads: list[LiveTask], now: Now) -> list[LiveTask]:
+
+def order_candidates(state: State, pool: LivePool, heads: list[LiveTask], now: Now) -> list[Placed]:
     """The candidates, best-placed first. With fair sharing, within a class the tenant with the least share leads."""
+    wall = now.wall
+    placed = [(state.place(task, wall), task) for task in heads]
     if not pool.plan.fair_share:
-        wall = now.wall
-        return sorted(heads, key=lambda task: state.place(task, wall), reverse=True)
-    classes: dict[int, list[LiveTask]] = {}
-    for task in heads:
-        classes.setdefault(task.priority, []).append(task)
-    places = {task.id: state.place(task, now.wall) for task in heads}
-    ordered = [_order_fairly(pool, members, places) for members in classes.values()]
-    return ordered[0] if len(ordered) == 1 else _merge(ordered, places)
+        placed.sort(key=_place_of, reverse=True)
+        return placed
+    classes: dict[int, list[Placed]] = {}
+    for one in placed:
+        classes.setdefault(one[1].priority, []).append(one)
+    return list(_merge([_order_fairly(pool, members) for members in classes.values()]))
 
 
-def _order_fairly(pool: LivePool, members: list[LiveTask], places: dict[int, Place]) -> list[LiveTask]:
+def _place_of(placed: Placed) -> Place:
+    return placed[0]
+
+
+def _order_fairly(pool: LivePool, members: list[Placed]) -> list[Placed]:
     """One class: due fixed starts, then tenant by tenant by share, each one's candidates by place."""
 
-    def key(task: LiveTask) -> tuple[bool, tuple[float, int], float, float]:
-        fixed, score, older = places[task.id]
+    def key(placed: Placed) -> tuple[bool, tuple[float, int], float, float]:
+        (fixed, score, older), task = placed
         return not fixed, pool.shares.rank(tenant_of(task)), -score, -older
 
     return sorted(members, key=key)
 
 
-def _merge(classes: list[list[LiveTask]], places: dict[int, Place]) -> list[LiveTask]:
-    """The classes as one order: again and again the class whose next candidate has the best place."""
-    merged: list[LiveTask] = []
-    queues = [deque(members) for members in classes]
-    while queues:
-        best = max(queues, key=lambda queue: places[queue[0].id])
-        merged.append(best.popleft())
+def _merge(queues: list[list[Placed]]) -> Iterator[Placed]:
+    """Several orders as one: again and again the one whose next candidate has the best place."""
+    left = [queue[::-1] for queue in queues if queue]
+    while len(left) > 1:
+        best = max(left, key=_next_place)
+        yield best.pop()
         if not best:
-            queues.remove(best)
-    return merged
+            left.remove(best)
+    for queue in left:
+        yield from reversed(queue)
+
+
+def _next_place(queue: list[Placed]) -> Place:
+    return queue[-1][0]
 
 
 # -- what is lacking -------------------------------------------------------------------------------------------------

@@ -181,8 +181,9 @@ class LiveTask:
         return self.times is not None and self.times.start_at is not None and self.attempt == 0
 
     def read_wants(self) -> LaneName | None:
-        """The lane it belongs in within its class, None for a plain one: to be read into `wants` when what it wants,
-        its moments, its batch or its first start have changed."""
+        """The lane it belongs in within its class, None for a plain one.
+
+        To be read into `wants` when what it wants, its moments, its batch or its first start have changed."""
         batch = self.batch
         limited = batch.record.first if batch is not None and batch.record.limit is not None else None
         demand, times = self.demand, self.times

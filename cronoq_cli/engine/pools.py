@@ -248,6 +248,11 @@ class LivePool:
         """Whether all its workers are alike."""
         return len(self.sets) == 1
 
+    @property
+    def has_room(self) -> bool:
+        """Whether any of its workers is free."""
+        return any(one.workers > one.busy for one in self.sets)
+
     def list_sets(self, task: LiveTask) -> list[int]:
         """The sets of workers that may run a task, by number."""
         labels = task.demand.labels if task.demand is not None else ()

@@ -253,7 +253,7 @@ class State:
         pool.lanes.push(task)
         if pool.leased:
             self._recall_outranked(task, pool, now)
-        if self.leases or not pool.is_simple or pool.busy < pool.workers:
+        if self.leases or pool.wanting or not pool.is_simple or pool.busy < pool.workers:
             self.woken[task.pool] = None
 
     def fits(self, task: LiveTask, pool: LivePool) -> bool:

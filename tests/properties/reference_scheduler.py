@@ -220,6 +220,8 @@ class Reference:
 
     def _choose(self, now: float) -> tuple[Job, int] | None:
         """The first of all candidates that lacks nothing and wants nothing that one before it lacks."""
+        if not any(self._free(name, n) > 0 for name, pool in self.pools.items() for n in range(len(pool.sets))):
+            return None
         lacking: set[object] = set()
         for job in self._merge([self._order(name, now) for name in self.pools], now):
             lacks: set[object] = {name for name, amount in job.uses.items() if self._is_short(name, amount, now)}
