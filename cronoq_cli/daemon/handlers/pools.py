@@ -7,6 +7,7 @@ from typing import Any
 
 from cronoq_cli.daemon.desk import Desk
 from cronoq_cli.daemon.selection import check_pool_names
+from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.engine.messages import PoolPaused, PoolResumed
 from cronoq_cli.engine.pools import LivePool
 from cronoq_cli.model.lifecycle import Status
@@ -23,20 +24,19 @@ def show_pools(desk: Desk, request: Pools) -> Reply:
 
 
 def _describe(desk: Desk, pool: LivePool) -> dict[str, Any]:
-    state = desk.scheduler.engine.state
-    heads = pool.lanes.first(1, state.scoring, desk.now().wall)
+    ready = _list_ready(desk, pool)
     return describe_pool(
         pool.name,
         workers=pool.workers,
         busy=pool.busy,
         paused=pool.paused,
         reason="paused" if pool.paused else None,
-        waiting=_count_ready(desk, pool),
+        waiting={Priority(priority).word: n for priority, n in Counter(task.priority for task in ready).items()},
         blocked=pool.counts[Status.BLOCKED],
         scheduled=pool.counts[Status.SCHEDULED],
         retrying=pool.counts[Status.RETRYING],
         running=pool.counts[Status.RUNNING],
-        oldest_ready_at=heads[0].ready_at if heads else None,
+        oldest_ready_at=min((task.ready_at for task in ready if task.ready_at is not None), default=None),
         now=desk.now().wall,
         started=pool.totals["started"],
         succeeded=pool.totals["succeeded"],
@@ -45,12 +45,11 @@ def _describe(desk: Desk, pool: LivePool) -> dict[str, Any]:
     )
 
 
-def _count_ready(desk: Desk, pool: LivePool) -> dict[str, int]:
+def _list_ready(desk: Desk, pool: LivePool) -> list[LiveTask]:
     if not pool.counts[Status.READY]:
-        return {}
+        return []
     tasks = desk.scheduler.engine.state.tasks.values()
-    counts = Counter(task.priority for task in tasks if task.status is Status.READY and task.pool == pool.name)
-    return {Priority(priority).word: count for priority, count in counts.items()}
+    return [task for task in tasks if task.status is Status.READY and task.pool == pool.name]
 
 
 def pause_pools(desk: Desk, request: PausePool) -> Reply:
