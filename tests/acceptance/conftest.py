@@ -149,7 +149,8 @@ class Cronoq:
         """The task's document once its status is one of `statuses` (without any: once it is final)."""
         wanted = frozenset(statuses) or FINAL
         if wanted <= FINAL:
-            self("wait", ref, "--timeout", f"{within_s}s", timeout=within_s + 30)
+            with contextlib.suppress(subprocess.TimeoutExpired):  # without --timeout the fast way answers
+                self("wait", "-q", ref, timeout=within_s)
         task = self.show(ref)
         deadline = time.monotonic() + within_s
         while task["status"] not in wanted:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sqlite3
 import time
 from pathlib import Path
 from typing import Any
@@ -84,3 +86,16 @@ def test_descriptors_and_memory_of_the_daemon_stay_as_they_are(crowded) -> None:
         crowded.ok("submit", "--", "true")
     crowded.ok("wait", "--all")
     crowded.wait_until(lambda: [descriptors(pid) for pid in pids] <= before, what="as few descriptors as before")
+
+
+def test_a_foreign_reader_with_an_open_transaction_stops_no_writes(crowded) -> None:
+    crowded.ok("submit", "-p", "shut", "--", "true")
+    with contextlib.closing(sqlite3.connect(crowded.home / "cronoq.db", isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        before = reader.execute("SELECT count(*) FROM tasks").fetchone()
+        for _ in range(5):
+            crowded.ok("submit", "-p", "shut", "--", "true")
+        crowded.ok("run", "--", "true")
+        assert reader.execute("SELECT count(*) FROM tasks").fetchone() == before
+        reader.execute("COMMIT")
+    assert len(crowded.ask("ls", "--limit", "all")["tasks"]) == 7

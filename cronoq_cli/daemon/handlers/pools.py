@@ -25,9 +25,8 @@ def show_pools(desk: Desk, request: Pools) -> Reply:
 
 
 def _describe(desk: Desk, pool: LivePool) -> dict[str, Any]:
-    state = desk.scheduler.engine.state
     wall = desk.now().wall
-    heads = pool.lanes.first(1, lambda task: state.place(task, wall))
+    oldest = min((task.ready_at or wall for task in pool.lanes.heads()), default=None)
     return describe_pool(
         pool.name,
         workers=pool.workers,
@@ -50,7 +49,7 @@ def _describe(desk: Desk, pool: LivePool) -> dict[str, Any]:
         scheduled=pool.counts[Status.SCHEDULED],
         retrying=pool.counts[Status.RETRYING],
         running=pool.counts[Status.RUNNING],
-        oldest_ready_at=heads[0].ready_at if heads else None,
+        oldest_ready_at=oldest,
         now=desk.now().wall,
         started=pool.totals["started"],
         succeeded=pool.totals["succeeded"],
