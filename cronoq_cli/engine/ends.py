@@ -53,7 +53,10 @@ def apply_attempt_started(state: State, event: AttemptStarted, now: Now) -> bool
 
 def _begin_leased(state: State, task: LiveTask, at: float, now: Now) -> None:
     """The runner has started an order given ahead: from here on it runs like any other."""
-    state.pools[task.pool].leased.pop(task.id, None)
+    leased = state.pools[task.pool].leased
+    leased.pop(task.id, None)
+    if not leased:
+        state.wake(task.pool)  # nothing is given out beside leases: a slot may be free for others now
     dispatch.mark_started(state, task, now, at=at)
 
 

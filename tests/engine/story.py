@@ -328,15 +328,15 @@ def member(
     return Newcomer(spec(name, **fields), [WantedEdge(on, index=index) for index in after])
 
 
-def take_snapshot(engine: Engine) -> dict[str, Any]:
-    """Everything that must be the same in an engine made from the store."""
+def take_snapshot(engine: Engine, wall: float = 0.0) -> dict[str, Any]:
+    """Everything that must be the same in an engine made from the store; `wall`: the moment, for what is ahead."""
     state = engine.state
     return {
         "tasks": {task.id: (task.to_record(), task.key, task.policy) for task in state.tasks.values()},
         "places": {task.id: _place(task) for task in state.tasks.values()},
         "edges": {task.id: _edges_of(engine, task) for task in state.tasks.values()},
         "keys": dict(state.keys),
-        "pools": {name: _pool_facts(engine, name) for name in state.pools},
+        "pools": {name: _pool_facts(engine, name, wall) for name in state.pools},
         "batches": {
             first: (batch.running, batch.alive, batch.record)
             for first, batch in state.batches.items()
@@ -364,12 +364,12 @@ def _edges_of(engine: Engine, task: LiveTask) -> tuple[int, set[Edge], set[Edge]
     return task.open_edges, set(graph.list_open(task.id)), set(graph.list_dependents(task.id))
 
 
-def _pool_facts(engine: Engine, name: str) -> dict[str, Any]:
+def _pool_facts(engine: Engine, name: str, wall: float) -> dict[str, Any]:
     pool = engine.state.pools[name]
     return {
         "workers": pool.workers,
         "busy": [one.busy for one in pool.sets if one.workers or one.busy],
-        "reserved": _reserved(pool, engine),
+        "reserved": _reserved(pool, engine, wall),
         "victims": len(pool.victims),
         "wanting": pool.wanting,
         "ready": pool.ready,
@@ -383,10 +383,6 @@ def _pool_facts(engine: Engine, name: str) -> dict[str, Any]:
     }
 
 
-def _reserved(pool: LivePool, engine: Engine) -> list[tuple[int, float, int]]:
-    found = []
-    for task in engine.state.tasks.values():
-        one = pool.find_reservation(task.id)
-        if one is not None:
-            found.append((task.id, one.start_at, one.slots))
-    return sorted(found)
+def _reserved(pool: LivePool, engine: Engine, wall: float) -> list[tuple[int, float, int]]:
+    found = [pool.find_reservation(task_id) for task_id in engine.state.tasks]
+    return sorted((one.task_id, one.start_at, one.slots) for one in found if one is not None and one.start_at > wall)

@@ -97,6 +97,16 @@ def test_the_runner_starts_the_next_by_itself_in_one_report() -> None:
     ]
 
 
+def test_when_the_last_lease_has_started_a_slot_that_is_still_free_is_given_out() -> None:
+    story, running, leased = leasing_story(1)
+    story.handle(PoolResized("default", 3))
+    long = [story.submit("long") for _ in range(2)]
+    story.take_orders()
+    assert story.status(*long) == [Status.READY] * 2, "the lease stands before them"
+    story.begin(leased[0])
+    assert story.started() == long[:1]
+
+
 def test_an_end_without_a_start_report_counts_as_both() -> None:
     story, running, leased = leasing_story(1)
     story.end(running, run_s=0.001)
