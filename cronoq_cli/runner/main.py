@@ -22,6 +22,8 @@ from cronoq_cli.wire.sockets import bind_unix
 
 _USAGE: Final = "usage: python -m cronoq_cli.runner --id ID --journal PATH --socket PATH [--ready-fd N]"
 _PR_SET_CHILD_SUBREAPER: Final = 36
+_RT_SIGACTION: Final = {"x86_64": 13, "aarch64": 134}
+"""The number of the system call by machine."""
 # Hardly anything here is cyclic; the collector may look seldom.
 _GARBAGE_THRESHOLD: Final = 20_000
 
@@ -135,9 +137,21 @@ def _detach(ready: int | None) -> None:
         signal.signal(number, signal.SIG_DFL)
     for number in IGNORED_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
+    _reset_reserved_signals()
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     if ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         sys.stderr.write("cronoq runner: orphans of tasks cannot be adopted here\n")
+
+
+def _reset_reserved_signals() -> None:
+    """The C library keeps signals 32 and 33 to itself and lets nobody set them; a parent that used its posix_spawn
+    (make does) leaves them ignored, and tasks would inherit that. So the kernel is asked directly."""
+    number = _RT_SIGACTION.get(os.uname().machine)
+    if number is None:
+        return
+    default = ctypes.create_string_buffer(64)
+    for reserved in (32, 33):
+        ctypes.CDLL(None).syscall(number, reserved, default, None, 8)
 
 
 def _detach_streams(trouble_path: bytes) -> None:
