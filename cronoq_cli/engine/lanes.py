@@ -12,8 +12,7 @@ from heapq import heappop, heappush, merge
 from itertools import islice
 from typing import Any
 
-from cronoq_cli.engine.live import DEADLINE, FIXED, LaneName, LiveTask
-from cronoq_cli.model.lifecycle import Status
+from cronoq_cli.engine.live import DEADLINE, FIXED, READY, LaneName, LiveTask
 
 Place = tuple[bool, float, float]
 """Whether its fixed start has come, its score, and its sequence negated: the greatest starts first."""
@@ -68,7 +67,7 @@ class Lane:
             entry = heap[0]
             task: LiveTask | None = tasks.get(int(entry[-1]))
             if task is not None and self._is_at_home(task, entry):
-                if task.status is Status.READY and not task.leased:
+                if task.status is READY and not task.leased:
                     return task
                 task.in_heap = False
             heappop(heap)
@@ -96,7 +95,7 @@ class Lane:
         while frontier:
             entry, at = heappop(frontier)
             task = self._tasks.get(int(entry[-1]))
-            if task is not None and task.id != last and self._is_at_home(task, entry) and task.status is Status.READY:
+            if task is not None and task.id != last and self._is_at_home(task, entry) and task.status is READY:
                 last = task.id
                 yield task
             for child in (2 * at + 1, 2 * at + 2):

@@ -13,7 +13,7 @@ from cronoq_cli.engine.autoscale import AutoscaleSettings, MachineLimits, ScaleS
 from cronoq_cli.engine.demand import WORKERS
 from cronoq_cli.engine.fairness import Shares
 from cronoq_cli.engine.lanes import Lanes
-from cronoq_cli.engine.live import LiveTask
+from cronoq_cli.engine.live import READY, SCHEDULED, LiveTask
 from cronoq_cli.engine.overload import SHEDDING, Victims
 from cronoq_cli.engine.reservations import Reservation, Reservations
 from cronoq_cli.model.lifecycle import LIVE, WAITING, Status
@@ -152,7 +152,7 @@ class LivePool:
         """A task is about to leave its status, class or pool: it is counted here no more."""
         if task.status in LIVE:
             self.counts[task.status] -= 1
-        if task.status is Status.READY:
+        if task.status is READY:
             self._count_ready(task, -1)
         self.victims.discard(task.id, task.priority)
 
@@ -160,7 +160,7 @@ class LivePool:
         """A task has come into its status, class or pool."""
         if task.status in LIVE:
             self.counts[task.status] += 1
-        if task.status is Status.READY:
+        if task.status is READY:
             self._count_ready(task, 1)
         self.enter_victims(task)
 
@@ -168,12 +168,12 @@ class LivePool:
         """A live task of this pool has another status from here on."""
         counts = self.counts
         counts[task.status] -= 1
-        if task.status is Status.READY:
+        if task.status is READY:
             self._count_ready(task, -1)
         task.status = target
         if target in LIVE:
             counts[target] += 1
-            if target is Status.READY:
+            if target is READY:
                 self._count_ready(task, 1)
         if self.sheds:
             self.victims.discard(task.id, task.priority)
@@ -192,7 +192,7 @@ class LivePool:
     def enter_victims(self, task: LiveTask) -> None:
         """Let a task be one that may be shed, where this pool sheds: it waits, not blocked, not at the runner, with no
         fixed start."""
-        if self.sheds and task.status in (Status.READY, Status.SCHEDULED):
+        if self.sheds and task.status in (READY, SCHEDULED):
             if not task.leased and not task.is_fixed:
                 self.victims.add(task.id, task.priority)
 
