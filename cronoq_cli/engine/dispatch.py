@@ -47,8 +47,7 @@ def dispatch_woken(state: State, now: Now) -> None:
 
 
 def _fill(state: State, pool: LivePool, now: Now) -> None:
-    simple = pool.is_simple
-    while not pool.leased and not (simple and pool.free <= 0):
+    while not pool.leased and pool.has_room:
         found = choose(state, pool, now)
         if found is None:
             break

@@ -171,7 +171,9 @@ class State:
 
     def place(self, task: LiveTask, wall: float) -> Place:
         """By what candidates are compared: the greatest starts first."""
-        if task.times is not None and task.is_fixed:
+        if task.times is None:
+            return False, self.scoring.score(task, wall), -task.seq
+        if task.is_fixed:
             return True, -(task.times.start_at or 0.0), -task.seq
         return False, self.score(task, wall), -task.seq
 
