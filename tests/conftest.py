@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 from hypothesis import settings
 
 settings.register_profile("cronoq", deadline=None)
 settings.load_profile("cronoq")
+
+# The tests start hundreds of Python processes: without compiled modules each would take several times as long.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

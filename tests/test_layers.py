@@ -24,8 +24,6 @@ def test_the_runner_loads_only_the_standard_library_and_our_own() -> None:
     code += "for found in pkgutil.iter_modules(room.__path__, 'cronoq_cli.runner.'):\n"
     code += "    if not found.name.endswith('__main__'): importlib.import_module(found.name)\n"
     code += "tops = {name.split('.')[0] for name in sys.modules}\n"
-    code += (
-        "print(*sorted(tops & {'msgspec', 'typer', 'rich', 'click', 'platformdirs', 'sqlite3', 'psutil'}))"
-    )
+    code += "print(*sorted(tops & {'msgspec', 'typer', 'rich', 'click', 'platformdirs', 'sqlite3', 'psutil'}))"
     outcome = run_python(code)
     assert (outcome.returncode, outcome.stdout.split(), outcome.stderr) == (0, [], "")

@@ -53,9 +53,7 @@ def test_the_top_level_has_what_a_newcomer_looks_for() -> None:
 
 
 def test_make_alone_lists_every_target() -> None:
-    listed = subprocess.run(
-        ["make", "--no-print-directory"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    listed = subprocess.run(["make", "--no-print-directory"], cwd=ROOT, capture_output=True, text=True, check=True)
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     phony = next(line for line in makefile.splitlines() if line.startswith(".PHONY:")).split()[1:]
     shown = [line.split()[1] for line in listed.stdout.splitlines()]

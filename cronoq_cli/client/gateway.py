@@ -28,7 +28,7 @@ from cronoq_cli.wire.requests import (
     WaitTasks,
     Watch,
 )
-from cronoq_cli.wire.version import VERSION
+from cronoq_cli.wire.version import VERSION, is_newer
 
 if TYPE_CHECKING:
     from cronoq_cli.config.settings import DaemonSettings
@@ -39,6 +39,8 @@ GOING_S = 60.0
 """How long a daemon that is on its way out is waited for."""
 _LOOK_S = 0.05
 _TRIES = 5
+_STARTS = 3
+"""The daemon that was found running, or was started, may be killed in the same moment: that is no reason to give up."""
 
 REPEATABLE = (*READS, WaitTasks, Watch, *ANY_VERSION)
 """Requests that do no harm when they are carried out twice."""
@@ -133,7 +135,7 @@ class SocketGateway:
         if error.code == codec.STOPPING.decode():
             await_end(connection)
             return True
-        if error.code == codec.NEWER_CLIENT.decode() and not self.as_is:
+        if _is_older(error) and not self.as_is:
             self._upgrade(connection, error.daemon or "of an older version")
             self.as_is = True
             return True
@@ -156,11 +158,12 @@ class SocketGateway:
         if self.is_in_task():
             return self.await_daemon(IN_TASK_S)
         self._check_may_start(request)
-        self.launch()
-        connection = find_connection(self.paths)
-        if connection is None:
-            raise NoDaemonError("the daemon ended right after its start", hint="its log may say why: daemon.log")
-        return connection
+        for _ in range(_STARTS):
+            self.launch()
+            connection = find_connection(self.paths)
+            if connection is not None:
+                return connection
+        raise NoDaemonError("the daemon ended right after its start", hint="its log may say why: daemon.log")
 
     def _check_may_start(self, request: Request) -> None:
         hint = "start one with: cronoq daemon start"
@@ -230,6 +233,13 @@ class SocketGateway:
             end.close()
         launch_daemon(self.paths, self.env)
         self.note(f"restarted the daemon: it was cronoq {version}, now {VERSION}")
+
+
+def _is_older(error: RemoteError) -> bool:
+    """Whether the error says that the daemon is older than this client: it says so, or knows another protocol."""
+    if error.code == codec.OTHER_PROTOCOL.decode():
+        return is_newer(VERSION, error.daemon or "")
+    return error.code == codec.NEWER_CLIENT.decode()
 
 
 def await_end(connection: Connection) -> None:

@@ -8,19 +8,33 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from cronoq_cli.client.explaining import explain_record
+from cronoq_cli.config.live import override_resource
 from cronoq_cli.config.loading import load_settings
 from cronoq_cli.config.paths import Paths
-from cronoq_cli.config.settings import PoolSettings, Settings
+from cronoq_cli.config.pools import PoolSettings
+from cronoq_cli.config.settings import Settings
 from cronoq_cli.errors import ExitStatus, InvalidError, NoDaemonError, NotFoundError, StoreError, UsageError
 from cronoq_cli.model.ids import find_run
 from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
 from cronoq_cli.model.places import log_places
-from cronoq_cli.model.snapshot import Defaults, describe_pool, describe_task, describe_transition
+from cronoq_cli.model.snapshot import Defaults, describe_pool, describe_resource, describe_task, describe_transition
 from cronoq_cli.model.task import Priority, TaskRecord
 from cronoq_cli.model.words import hint_for, is_key
 from cronoq_cli.store.contract import Filter, LiveState, StoreReader, iter_env
 from cronoq_cli.store.sqlite import open_reader
-from cronoq_cli.wire.requests import DaemonStatus, Events, ListTasks, Pools, Reply, Request, Selector, ShowTasks
+from cronoq_cli.wire.requests import (
+    DaemonStatus,
+    Events,
+    Explain,
+    ListTasks,
+    Pools,
+    Reply,
+    Request,
+    Resources,
+    Selector,
+    ShowTasks,
+)
 from cronoq_cli.wire.version import PROTOCOL, VERSION
 
 if TYPE_CHECKING:
@@ -51,6 +65,10 @@ def answer_offline(paths: Paths, request: Request, now: float) -> Reply:
             return Reply(doc=offline.list_events(request))
         if isinstance(request, Pools):
             return Reply(doc=offline.list_pools(request))
+        if isinstance(request, Resources):
+            return Reply(doc=offline.list_resources(request))
+        if isinstance(request, Explain):
+            return Reply(doc=offline.explain(request))
     raise NoDaemonError("no daemon runs", hint="start one with: cronoq daemon start")
 
 
@@ -183,6 +201,42 @@ class _Offline:
             return {"pool": self._describe_pool(request.name, pools[request.name])}
         return {"pools": [self._describe_pool(name, pool) for name, pool in pools.items()]}
 
+    def list_resources(self, request: Resources) -> dict[str, Any]:
+        known = self._settings.resources
+        if request.name is not None and request.name not in known:
+            raise InvalidError(
+                f"unknown resource {request.name!r}",
+                hint=hint_for(request.name, list(known)) if known else "the configuration has none",
+                code="unknown-resource",
+            )
+        changed = {} if self._reader is None else self._reader.load_resources()
+        running = [] if self._reader is None else self._reader.list_where(Filter(statuses=[Status.RUNNING]))
+        documents = []
+        for name in known if request.name is None else [request.name]:
+            size = override_resource(known[name], changed.get(name, {}))
+            held_by = [record.id for record in running if name in record.units]
+            given = sum(len(record.units.get(name, ())) for record in running)
+            documents.append(
+                describe_resource(
+                    name,
+                    permits=size.permits,
+                    rate_s=size.rate_s,
+                    burst=size.capacity if size.is_bucket else None,
+                    free=None if size.permits is None else max(0, size.permits - given),
+                    held_by=held_by,
+                    changed=size != known[name],
+                )
+            )
+        return {"resources": documents} if request.name is None else {"resource": documents[0]}
+
+    def explain(self, request: Explain) -> dict[str, Any]:
+        reader = self._reader
+        if reader is None:
+            raise NotFoundError("nothing matched: there is no task yet")
+        records = self._select(reader, request.select, list(Status))
+        found = [explain_record(record, reader.list_edges(record.id)) for record in records]
+        return {"explain": found[0] if len(found) == 1 else found}
+
     def _describe_pool(self, name: str, pool: PoolSettings) -> dict[str, Any]:
         counts = {} if self._reader is None else self._reader.count_by_status(name)
         ready: list[TaskRecord] = []
@@ -194,7 +248,9 @@ class _Offline:
             waiting[word] = waiting.get(word, 0) + 1
         return describe_pool(
             name,
-            workers=pool.workers,
+            workers=pool.size.start,
+            min=pool.size.min,
+            max=pool.size.max,
             waiting=waiting,
             blocked=counts.get("blocked", 0),
             scheduled=counts.get("scheduled", 0),
@@ -209,6 +265,9 @@ class _Offline:
             record.log = log_places(record.spec, self._logs_dir, record.id, record.attempt)[0]
         if record.status is Status.BLOCKED and self._reader is not None:
             facts.setdefault("edges", self._reader.list_edges(record.id))
+        if record.batch is not None and self._reader is not None:
+            batch = self._reader.find_batch(record.batch)
+            facts["batch_end"] = None if batch is None else batch.last
         return describe_task(record, now=self._now, defaults=self._defaults(record), **facts)
 
     def _defaults(self, record: TaskRecord) -> Defaults:

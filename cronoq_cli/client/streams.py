@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, cast
 from cronoq_cli.client.connection import Connection, ConnectionLost, ProcessEnd, find_connection
 from cronoq_cli.client.gateway import GOING_S, SocketGateway
 from cronoq_cli.client.launch import become_daemon
-from cronoq_cli.errors import NoDaemonError, WaitTimeoutError
+from cronoq_cli.errors import ExitStatus, NoDaemonError, WaitTimeoutError
 from cronoq_cli.wire import codec
 from cronoq_cli.wire.codec import RemoteError
-from cronoq_cli.wire.requests import Reply, Request, Selector, Watch
+from cronoq_cli.wire.requests import Reply, Request, Selector, WaitTasks, Watch
 
 if TYPE_CHECKING:
     from cronoq_cli.commands.planning import QueueSnapshot
@@ -22,6 +22,8 @@ RECONNECT_S = 30.0
 """How long a waiting client looks for a daemon that went away (specification section 2)."""
 START_AFTER_S = 1.0
 """How long somebody else has to bring the daemon back before a waiting client starts one itself."""
+LAST_WORD_S = 10.0
+"""How long the daemon may take to say at the end of the time whether the tasks have ended."""
 _LOOK_S = 0.05
 
 
@@ -48,10 +50,29 @@ class ClientStreams:
                     return connection.ask(request, as_is=self._gateway.as_is, timeout_s=left)
                 except ConnectionLost:
                     pass
+                except WaitTimeoutError:
+                    return self._ask_for_the_last_word(request)
                 except RemoteError as error:
                     if not self._gateway.recover(connection, error):
                         raise
             connection = self._reach_again(request, deadline)
+
+    def _ask_for_the_last_word(self, request: Request) -> Reply:
+        """The reply at the end of the time: the answer may have been on its way. Raises WaitTimeoutError."""
+        connection = find_connection(self._gateway.paths)
+        if connection is None:
+            raise WaitTimeoutError("the time to wait is over, and no daemon runs")
+        if isinstance(request, WaitTasks):
+            request = WaitTasks(select=request.select, any=request.any, now=True)
+        with connection:
+            try:
+                return connection.ask(request, as_is=self._gateway.as_is, timeout_s=LAST_WORD_S)
+            except ConnectionLost:
+                raise WaitTimeoutError("the time to wait is over, and the daemon went away") from None
+            except RemoteError as error:
+                if error.exit == ExitStatus.TIMED_OUT:
+                    raise WaitTimeoutError(error.message) from None
+                raise
 
     def _reach(self, request: Request) -> Connection:
         """The first connection: a daemon is started at once where there is none."""
@@ -132,7 +153,9 @@ class ClientStreams:
         try:
             with connection:
                 reply = _ask_to_stop(connection, request, end)
-            if not end.wait(GOING_S):
+            if end.wait(GOING_S):
+                reply.doc["daemon"] = {**reply.doc.get("daemon", {}), "state": "idle"}  # not what it was on its way out
+            else:
                 reply.notes.append(f"the daemon (process {connection.pid}) has answered but is still there")
             return reply
         finally:

@@ -23,9 +23,9 @@ from cronoq_cli.errors import CronoqError, ExitStatus, UsageError
 from cronoq_cli.model.words import hint_for
 
 VERB_FILES = (
-    *("submit", "run", "ls", "show", "logs", "wait", "events"),
+    *("submit", "run", "ls", "show", "explain", "logs", "wait", "events"),
     *("cancel", "hold", "release", "retry", "rerun", "start_now", "move", "priority", "signal", "edit"),
-    *("rm", "prune", "pool", "daemon", "report", "simulate"),
+    *("rm", "prune", "pool", "resource", "daemon", "report", "simulate", "recurring"),
 )
 """The files that declare verbs, in the order of the help."""
 
@@ -148,7 +148,7 @@ def _asks_for_json(argv: Sequence[str]) -> bool:
 def _translate(error: Any) -> UsageError:
     """The parser's error in our words: what was wrong, where, and what would be right."""
     if hasattr(error, "possibilities"):
-        near = next(iter(error.possibilities or ()), None) or _nearest_option(error)
+        near = _nearest_option(error)
         hint = f"did you mean {near}?" if near else see_help(error.ctx)
         return UsageError(f"{title(error.ctx)}there is no option {error.option_name}", hint=hint)
     message = str(error.format_message()).rstrip(".")
@@ -159,4 +159,6 @@ def _nearest_option(error: Any) -> str | None:
     from cronoq_cli.model.words import suggest
 
     known = [name for param in error.ctx.command.params for name in getattr(param, "opts", ())]
-    return suggest(error.option_name, [name for name in known if name.startswith("--")])
+    # Without the dashes, which would make any two options look alike.
+    near = suggest(error.option_name.lstrip("-"), [name[2:] for name in known if name.startswith("--")])
+    return near and f"--{near}"

@@ -20,6 +20,7 @@ _LISTS = frozenset(
     {"after", "after_any", "after_fail", "env_file", "retry_on", "no_retry_on", "success_codes"}
     | {"on_success", "on_failure", "on_end"}
 )
+_ASSIGNMENTS = frozenset({"tag", "on", "use"})
 _KEYS = frozenset(name.rstrip("_") for name in SETTERS if name != "shell") | {"command", "shell"}
 
 
@@ -81,7 +82,7 @@ def read_object(found: Any, number: int) -> Line:
 
 def _read_field(line: Line, key: str, value: Any) -> None:
     name = "in_" if key == "in" else key
-    if key == "tag":
+    if key in _ASSIGNMENTS:
         line.given[name] = _assignments(key, value)
     elif key == "env":
         if isinstance(value, dict):

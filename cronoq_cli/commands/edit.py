@@ -32,6 +32,13 @@ CLEARED: dict[str, tuple[str, Any]] = {
     "success_codes": ("success_codes", None),
     "after": ("after", []),
     "tag": ("tags", {}),
+    "start_at": ("start_at", None),
+    "deadline": ("deadline", None),
+    "expires": ("expires_at", None),
+    "estimate": ("estimate_s", None),
+    "tenant": ("tenant", ""),
+    "use": ("uses", {}),
+    "on": ("labels", {}),
 }
 """The options that the word `none` takes back, with the field and its value without them."""
 
@@ -52,8 +59,8 @@ def edit(
 ) -> int | None:
     """Change waiting tasks: the fields that options name, and the command when one follows the task.
 
-    The word `none` takes back --in, --at, --after, --kill-at, --timeout, --heartbeat, --keep, --nice, --tag and lists
-    of exit codes. Places and attempts are kept.
+    The word `none` takes back --in, --at, --start-at, --after, --deadline, --expires, --estimate, --kill-at, --timeout,
+    --heartbeat, --keep, --nice, --tag, --tenant, --use, --on and lists of exit codes. Places and attempts are kept.
     """
     if not words:
         raise UsageError("no task was named", hint="cronoq edit TASK [OPTIONS] [-- COMMAND]")

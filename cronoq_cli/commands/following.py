@@ -6,7 +6,9 @@ waits only while it runs. Reading itself lives in logs/tail.
 
 from __future__ import annotations
 
+import os
 import queue
+import stat
 import threading
 from collections.abc import Callable, Mapping
 from typing import IO, Any
@@ -14,6 +16,7 @@ from typing import IO, Any
 from cronoq_cli.commands.answers import tasks_of
 from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.outcome import is_final
+from cronoq_cli.commands.render.notes import print_notes
 from cronoq_cli.errors import CronoqError, NoDaemonError, NotFoundError
 from cronoq_cli.logs.tail import Sink, Tail
 from cronoq_cli.wire.requests import Selector, ShowTasks, Watch
@@ -41,6 +44,14 @@ class Output:
         except BrokenPipeError:
             self.broken = True
 
+    def is_in(self, path: str) -> bool:
+        """Whether the stream goes into that very file: passing the file on to it would never end."""
+        try:
+            mine, there = os.fstat(self._stream.fileno()), os.stat(path)
+        except (OSError, ValueError):
+            return False
+        return stat.S_ISREG(mine.st_mode) and os.path.samestat(mine, there)
+
     def end(self) -> None:
         """On a terminal the prompt that follows begins on a line of its own."""
         if self._terminal and self._last != b"\n":
@@ -56,6 +67,14 @@ def write_raw(stream: IO[str], piece: bytes) -> None:
         stream.flush()
         raw.write(piece)
     stream.flush()
+
+
+def is_own_output(context: Context, path: str, sinks: tuple[Sink, ...]) -> bool:
+    """Whether one of the sinks writes into that file (`run -o FILE ... >> FILE`), which is said in a note then."""
+    if not any(isinstance(sink, Output) and sink.is_in(path) for sink in sinks):
+        return False
+    print_notes(context, [f"{path} is what this command writes to, so it is not shown"])
+    return True
 
 
 def silent(piece: bytes) -> None:
@@ -88,6 +107,7 @@ class Follower:
         self._lines = lines
         self._first_attempt: int | None = None if latest_only else 0
         self._tails: dict[str, Tail] = {}
+        self._unread: set[str] = set()
 
     def run(self, on_other: Callable[[str, Any], bool] | None = None) -> Mapping[str, Any]:
         """The document of the ended task, all its output passed on; `on_other` ends it earlier by a true result.
@@ -162,8 +182,12 @@ class Follower:
             self._lines = None
 
     def _add(self, path: str | None, sink: Sink) -> None:
-        if path is not None and path not in self._tails and sink is not silent:
-            self._tails[path] = Tail(path, sink, lines=self._lines)
+        if path is None or path in self._tails or path in self._unread or sink is silent:
+            return
+        if is_own_output(self.context, path, self._sinks):
+            self._unread.add(path)
+            return
+        self._tails[path] = Tail(path, sink, lines=self._lines)
 
 
 def outputs_of(context: Context) -> tuple[Output, Output]:

@@ -22,10 +22,11 @@ class Keys:
         self._descriptor = -1
 
     def watch(self, for_s: float) -> None:
-        """Pass on keys for so many seconds. Without a terminal nothing happens."""
+        """Pass on keys, pressed from now on, for so many seconds. Without a terminal nothing happens."""
         try:
             self._descriptor = sys.stdin.fileno()
-            self._before = termios.tcgetattr(self._descriptor)
+            self._before = self._before or termios.tcgetattr(self._descriptor)
+            tty.setcbreak(self._descriptor, termios.TCSANOW)
         except (AttributeError, OSError, ValueError, termios.error):
             return
         until = time.monotonic() + for_s
@@ -39,7 +40,6 @@ class Keys:
 
     def _read(self, until: float) -> None:
         try:
-            tty.setcbreak(self._descriptor)
             while self._before is not None and (left := until - time.monotonic()) > 0:
                 if select.select([self._descriptor], [], [], left)[0]:
                     self._on_key(os.read(self._descriptor, 1).decode("latin-1"))

@@ -12,7 +12,7 @@ import typer
 from cronoq_cli.commands.answers import Json, ask, tasks_of
 from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.declare import option, verb
-from cronoq_cli.commands.following import Follower, outputs_of, silent
+from cronoq_cli.commands.following import Follower, is_own_output, outputs_of, silent
 from cronoq_cli.commands.outcome import BROKEN_PIPE
 from cronoq_cli.commands.render.json import print_json
 from cronoq_cli.commands.render.notes import print_notes
@@ -156,6 +156,8 @@ def _print(context: Context, parts: list[_Part], lines: int | None) -> int:
     outputs = outputs_of(context)
     for part in parts:
         output = outputs[part.stream == "stderr"]
+        if is_own_output(context, part.path, outputs):
+            continue
         if not _pump(part, output, lines):
             _note_if_gone(context, part)
         output.end()

@@ -96,6 +96,35 @@ class EditableOptions:
     keep: Annotated[
         Word, option("--keep", help="How long it is remembered after its end.", metavar="DUR", more=True)
     ] = None
+    deadline: Annotated[
+        Word, option("--deadline", help="Be done by then: it gets more urgent, never ends.", metavar="TIME|+DUR")
+    ] = None
+    use: Annotated[
+        Words, option("--use", help="Take so much of a resource while it runs; repeatable.", metavar="NAME=AMOUNT")
+    ] = None
+    expires: Annotated[
+        Word,
+        option("--expires", help="Drop it when it has not started by then.", metavar="TIME|+DUR", more=True),
+    ] = None
+    start_at: Annotated[
+        Word, option("--start-at", help="Start then, with room kept for it.", metavar="TIME", more=True)
+    ] = None
+    tolerance: Annotated[
+        Word, option("--tolerance", help="How late a fixed start may be; 1s.", metavar="DUR", more=True)
+    ] = None
+    on_miss: Annotated[
+        Word,
+        option("--on-miss", help="When it would be later still; run-late.", metavar="run-late|skip|fail", more=True),
+    ] = None
+    estimate: Annotated[
+        Word, option("--estimate", help="How long it will run; learned from others.", metavar="DUR", more=True)
+    ] = None
+    tenant: Annotated[
+        Word, option("--tenant", help="Whose work it is, where a pool shares fairly.", metavar="NAME", more=True)
+    ] = None
+    on: Annotated[
+        Words, option("--on", help="Run only on workers with this label; repeatable.", metavar="K=V", more=True)
+    ] = None
 
 
 @dataclass(slots=True)
@@ -140,6 +169,10 @@ class SpecOptions(EditableOptions):
     await_deps: Annotated[
         Word,
         option("--await-deps", help="Wait this long for a key that does not exist yet.", metavar="DUR", more=True),
+    ] = None
+    group: Annotated[
+        Word,
+        option("--group", help="Gather it with others; the group's command runs for all.", metavar="NAME", more=True),
     ] = None
     clean_env: Annotated[
         bool,

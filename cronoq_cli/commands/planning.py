@@ -9,15 +9,14 @@ from dataclasses import dataclass
 
 import msgspec
 
-from cronoq_cli.config.settings import PoolSettings, Settings
+from cronoq_cli.commands.plans import build_engine
+from cronoq_cli.config.pools import PoolSettings
+from cronoq_cli.config.settings import Settings
 from cronoq_cli.engine.core import Engine
-from cronoq_cli.engine.lanes import Scoring
 from cronoq_cli.engine.live import Now
 from cronoq_cli.engine.recovery import restore
 from cronoq_cli.engine.simulated import PlannedRun
-from cronoq_cli.engine.state import PolicyOf
-from cronoq_cli.model.policy import Policy
-from cronoq_cli.model.task import Backoff, OnLost, TaskSpec
+from cronoq_cli.model.task import TaskSpec
 from cronoq_cli.store.contract import LiveState
 
 _NO_POOL = PoolSettings(workers=0)
@@ -47,44 +46,12 @@ class QueueSnapshot:
         return self.settings.pools.get(spec.pool, _NO_POOL)
 
 
-def build_engine(snapshot: QueueSnapshot, now: Now, *, empty: bool = False) -> Engine:
+def restore_engine(snapshot: QueueSnapshot, now: Now, *, empty: bool = False) -> Engine:
     """An engine that stands where the store says; with `empty` one with its pools alone, nothing in them."""
-    settings, kept = snapshot.settings, snapshot.kept
-    workers = {name: pool.workers for name, pool in settings.pools.items()}
-    next_id = 1 if empty else kept.next_id
-    engine = Engine(_make_policies(settings), workers, next_id=next_id, scoring=_decide_scoring(settings))
+    kept = snapshot.kept
+    engine = build_engine(snapshot.settings, msgspec.structs.replace(kept, next_id=1) if empty else kept, now)
     engine.state.leases = False
     if not empty:
         tasks = [msgspec.structs.replace(record, leased=False) if record.leased else record for record in kept.tasks]
         restore(engine, msgspec.structs.replace(kept, tasks=tasks), now)
     return engine
-
-
-def _decide_scoring(settings: Settings) -> Scoring:
-    points = settings.priorities
-    return Scoring((points.low, points.normal, points.high, points.critical), points.rate, points.cap)
-
-
-def _make_policies(settings: Settings) -> PolicyOf:
-    known: dict[Policy, Policy] = {}
-
-    def policy_of(spec: TaskSpec) -> Policy:
-        policy = _decide_policy(spec, settings.pools.get(spec.pool, _NO_POOL))
-        return known.setdefault(policy, policy)
-
-    return policy_of
-
-
-def _decide_policy(spec: TaskSpec, pool: PoolSettings) -> Policy:
-    """What the task says itself, else what its pool says."""
-    return Policy(
-        kind=spec.kind,
-        retries=spec.retries if spec.retries is not None else pool.retries or 0,
-        backoff=spec.backoff or pool.backoff or Backoff(),
-        retry_on=frozenset(spec.retry_on or ()),
-        no_retry_on=frozenset(spec.no_retry_on or ()),
-        success_codes=frozenset(spec.success_codes or ()),
-        on_lost=OnLost(spec.on_lost or pool.on_lost or OnLost.COUNT),
-        stop_signal=spec.stop_signal,
-        grace_s=spec.grace_s,
-    )

@@ -15,11 +15,11 @@ MOST_STDIN = 16 * 1024 * 1024
 MOST_IN_DAEMON = 64 * 1024
 """A larger file is read and taken apart by the client: the daemon's loop must not wait for it."""
 
-_OWN = re.compile(r"/dev/(?:stdin|tty|fd/.*)|/proc/(?:self|thread-self)/.*")
+_OWN = re.compile(r"/dev/(?:stdin|stdout|stderr|tty|fd/.*)|/proc/(?:self|thread-self)/.*")
 
 
 def is_callers_own(path: str) -> bool:
-    """Whether the path means a descriptor of the caller (`-`, `/dev/stdin`, `/dev/fd/N`), which only the client has."""
+    """Whether the path means a descriptor of the caller (`-`, `/dev/stdin`, `/dev/fd/N`): only the client has it."""
     return path == "-" or _OWN.fullmatch(path) is not None
 
 

@@ -18,6 +18,7 @@ from cronoq_cli.commands.declare import argument, option, verb
 from cronoq_cli.commands.following import Follower, outputs_of, silent
 from cronoq_cli.commands.keys import Keys
 from cronoq_cli.commands.options import SpecOptions
+from cronoq_cli.commands.own_slot import warn_of_own_slot
 from cronoq_cli.commands.render.json import print_json
 from cronoq_cli.commands.render.notes import print_notes
 from cronoq_cli.commands.submission import CommandOptions, ManyOptions, build_submission
@@ -36,6 +37,9 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class RunOptions:
     """What is shown, and where the result goes."""
 
+    no_wait: Annotated[
+        bool, option("--no-wait", help="Be refused at once (75) where a full pool would have this wait.", more=True)
+    ] = False
     quiet: Annotated[bool, option("--quiet", "-q", help="No notes on stderr, only the task's own output.")] = False
     result: Annotated[
         str | None, option("--result", help="Write the ended task to a file, as JSON.", metavar="FILE")
@@ -67,8 +71,11 @@ def run(
     context.one_task = True
     spec.split = True
     request = build_submission(context, spec, command, ManyOptions(), words or [])
-    reply = ask(context, request)
-    return _Run(context, submitted_ids(reply)[0], options).to_the_end()
+    request.no_wait = options.no_wait
+    ids = submitted_ids(ask(context, request))
+    if not options.quiet:
+        warn_of_own_slot(context, Selector(refs=[str(ids[0])]))
+    return _Run(context, ids[0], options).to_the_end()
 
 
 def _speaks_for_itself(task: Mapping[str, Any]) -> bool:
@@ -143,8 +150,8 @@ class _Run:
 
     def _ask_again(self) -> None:
         self.asked_at = time.monotonic()
+        self.keys.watch(AGAIN_WITHIN_S)  # first: whoever reads the note may be quick
         self._note(f"again within {AGAIN_WITHIN_S:.0f} s to cancel, d to detach")
-        self.keys.watch(AGAIN_WITHIN_S)
 
     def _cancel(self, number: int) -> None:
         """The first time with the task's own grace; once more hurries it."""

@@ -15,7 +15,7 @@ from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.planning import QueueSnapshot
 from cronoq_cli.commands.spec_options import apply_options
 from cronoq_cli.commands.submission import Command
-from cronoq_cli.config.settings import DEFAULT_POOL
+from cronoq_cli.config.pools import DEFAULT_POOL
 from cronoq_cli.engine.messages import Newcomer, WantedEdge
 from cronoq_cli.engine.simulated import Arrival, PlannedRun
 from cronoq_cli.errors import InvalidError, UsageError

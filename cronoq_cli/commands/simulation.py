@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from cronoq_cli.commands.context import Context
-from cronoq_cli.commands.planning import QueueSnapshot, build_engine
+from cronoq_cli.commands.planning import QueueSnapshot, restore_engine
 from cronoq_cli.commands.reading import read_text
 from cronoq_cli.commands.scenario import find_positions, parse_scenario
 from cronoq_cli.commands.simulate import Differences
@@ -36,7 +36,7 @@ def run_simulation(
     Raises NotFoundError, InvalidError and UsageError for what the differences or the scenario name wrongly.
     """
     now = Now(context.now(), 0.0)
-    engine = build_engine(snapshot, now, empty=file is not None)
+    engine = restore_engine(snapshot, now, empty=file is not None)
     fix_workers(engine, _for_pools(wanted.workers, list(engine.state.pools)), now)
     set_resources(engine, wanted.resources, now)
     if file is None:

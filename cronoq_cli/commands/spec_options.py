@@ -20,8 +20,9 @@ from cronoq_cli.errors import UsageError
 from cronoq_cli.model.duration import parse_duration, parse_positive_duration
 from cronoq_cli.model.ids import HIGHEST_ID
 from cronoq_cli.model.moment import parse_moment
-from cronoq_cli.model.task import Backoff, Condition, Dependency, OnLost, Priority
-from cronoq_cli.model.words import hint_for, parse_exit_codes, parse_key, parse_signal, parse_tag
+from cronoq_cli.model.resource import RESOURCE_NAME, parse_use
+from cronoq_cli.model.task import Backoff, Condition, Dependency, OnLost, OnMiss, Priority, TaskSpec
+from cronoq_cli.model.words import hint_for, parse_exit_codes, parse_key, parse_label, parse_signal, parse_tag
 
 PRIORITIES = {priority.word: int(priority) for priority in reversed(Priority)}
 BACKOFF_HINT = "write it like exponential:10s..10m, fixed:30s, linear:10s..5m or polynomial"
@@ -69,6 +70,22 @@ def check_together(given: Mapping[str, Any]) -> None:
         raise UsageError("--once without --key", hint="give the task a key")
     if "if_exists" in given and "key" not in given and "unique" not in given:
         raise UsageError("--if-exists without --key or --unique", hint="say what must not exist twice")
+    if "start_at" in given and ("in_" in given or "at" in given):
+        other = "--in" if "in_" in given else "--at"
+        raise UsageError(f"--start-at and {other} together", hint="--start-at is a fixed start, --at an earliest one")
+
+
+def check_times(spec: TaskSpec, given: Mapping[str, Any]) -> None:
+    """Refuse times that make no sense of a whole task; `given` is what was said of this task itself."""
+    if spec.start_at is None:
+        for name in ("tolerance", "on_miss"):
+            if name in given:
+                raise UsageError(f"{option_of(name)} without --start-at", hint="it belongs to a fixed start")
+    elif spec.not_before is not None:
+        raise UsageError("--start-at and an earliest start together", hint="use one of them")
+    start = spec.not_before if spec.start_at is None else spec.start_at
+    if spec.expires_at is not None and start is not None and spec.expires_at < start:
+        raise UsageError("--expires is before its start", hint="it could never run: let it expire later")
 
 
 def parse_named(name: str, text: str, parse: Callable[[str], Parsed]) -> Parsed:
@@ -199,6 +216,25 @@ def _put_tags(target: Any, words: list[str], context: Context) -> None:
     target.tags = {**(target.tags or {}), **dict(parse_tag(word) for word in words)}
 
 
+def _put_labels(target: Any, words: list[str], context: Context) -> None:
+    target.labels = {**(target.labels or {}), **dict(parse_label(word) for word in words)}
+
+
+def _put_uses(target: Any, words: list[str], context: Context) -> None:
+    uses: dict[str, float] = {}
+    for name, amount in map(parse_use, words):
+        if name in uses:
+            raise UsageError(f"{name} stands twice", hint="give each resource once")
+        uses[name] = amount
+    target.uses = {**(target.uses or {}), **uses}
+
+
+def _parse_group(text: str) -> str:
+    if not RESOURCE_NAME.fullmatch(text):
+        raise UsageError(f"{text!r} is not a name for a group", hint="name a group of the configuration")
+    return text
+
+
 def _put_env(target: Any, words: list[str], context: Context) -> None:
     target.env_changes = {**(target.env_changes or {}), **read_assignments(words, context.env)}
 
@@ -249,6 +285,11 @@ def _output(field: str) -> Setter:
         for word in _PLACEHOLDER.findall(text):
             if word not in PLACEHOLDERS:
                 raise UsageError(f"unknown placeholder {{{word}}}", hint=hint_for(word, PLACEHOLDERS))
+        if is_callers_own(text):
+            raise UsageError(
+                f"{text} is this command's own, and the task runs without it",
+                hint="its output is kept for `cronoq logs`; `cronoq run` passes it on",
+            )
         setattr(target, field, absolute(text, context))
         if field == "stderr":
             target.split = True
@@ -303,6 +344,16 @@ SETTERS: dict[str, Setter] = {
     "shell": _put_shell,
     "keep": _parsed("keep_s", parse_duration),
     "hold": _flag("hold"),
+    "start_at": _moment("start_at"),
+    "tolerance": _parsed("tolerance_s", parse_duration),
+    "on_miss": _word("on_miss", tuple(word.value for word in OnMiss)),
+    "deadline": _moment("deadline"),
+    "expires": _moment("expires_at"),
+    "estimate": _parsed("estimate_s", parse_positive_duration),
+    "use": _put_uses,
+    "tenant": _text("tenant"),
+    "on": _put_labels,
+    "group": _parsed("group", _parse_group),
     "on_success": _check_reaction,
     "on_failure": _check_reaction,
     "on_end": _check_reaction,

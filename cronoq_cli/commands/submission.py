@@ -18,7 +18,7 @@ from cronoq_cli.commands.each import fill_shell_line, fill_words, list_lines
 from cronoq_cli.commands.environment import capture_environment
 from cronoq_cli.commands.options import SpecOptions
 from cronoq_cli.commands.reading import is_callers_own, read_kept_stdin, read_text
-from cronoq_cli.commands.spec_options import apply_options, given_options, parse_count, parse_named
+from cronoq_cli.commands.spec_options import apply_options, check_times, given_options, parse_count, parse_named
 from cronoq_cli.errors import InvalidError, UsageError
 from cronoq_cli.model.ids import HIGHEST_ID
 from cronoq_cli.model.task import Condition, Dependency, TaskSpec
@@ -129,6 +129,7 @@ def build_submission(
             builder.add_array(command, parse_array(many.array or ""))
         else:
             builder.add(command.put(copy.copy(builder.base)), given)
+        check_times(builder.base, given)
     request = builder.finish(batch=source is not None)
     if many.max_fails is not None:
         request.max_fails = parse_named(
@@ -206,6 +207,7 @@ class _Builder:
             raise UsageError("stdin: a line cannot take the caller's input", hint="name a file")
         spec = copy.copy(self.base)
         apply_options(spec, line.given, self.context, style=_field_name)
+        check_times(spec, line.given)
         if "clean_env" in line.given:
             spec.env = self._env(clean=True)
         if line.removed:
@@ -255,6 +257,7 @@ def _reaction(spec: TaskSpec, text: str, edge: Dependency) -> TaskSpec:
         env_changes=spec.env_changes,
         pool=spec.pool,
         priority=spec.priority,
+        tenant=spec.tenant,
         tags=spec.tags,
         after=[edge],
         reaction=True,

@@ -14,6 +14,7 @@ from cronoq_cli.commands.declare import argument, option, verb
 from cronoq_cli.commands.following import follow_one
 from cronoq_cli.commands.options import SpecOptions
 from cronoq_cli.commands.outcome import decide_exit, decide_exit_of_all, describe_end, is_final
+from cronoq_cli.commands.own_slot import warn_of_own_slot
 from cronoq_cli.commands.render.json import print_json
 from cronoq_cli.commands.render.notes import print_notes
 from cronoq_cli.commands.result import write_result
@@ -37,6 +38,9 @@ class AnswerOptions:
 
     wait: Annotated[bool, option("--wait", "-w", help="Wait for the end; exit as the task did.")] = False
     follow: Annotated[bool, option("--follow", "-f", help="Show its output until the end; exit as it did.")] = False
+    no_wait: Annotated[
+        bool, option("--no-wait", help="Be refused at once (75) where a full pool would have this wait.", more=True)
+    ] = False
     quiet: Annotated[bool, option("--quiet", "-q", help="Print nothing but errors.")] = False
     json: Annotated[bool, option("--json", help="Answer with one JSON document.")] = False
     dry_run: Annotated[bool, option("--dry-run", help="Check all of it, queue nothing, say what would be.")] = False
@@ -86,7 +90,7 @@ def submit(
         if answer.follow and not context.one_task:
             raise UsageError("--follow with many tasks", hint="use --wait, or cronoq logs -f ID for one of them")
     request = build_submission(context, spec, command, many, words or [])
-    request.dry_run = answer.dry_run
+    request.dry_run, request.no_wait = answer.dry_run, answer.no_wait
     reply = ask(context, request)
     if answer.wait or answer.follow:
         return _until_the_end(context, reply, answer)
@@ -118,6 +122,8 @@ def _document(reply: Reply, request: Submit) -> dict[str, Any]:
 
 def _until_the_end(context: Context, reply: Reply, answer: AnswerOptions) -> int:
     ids = submitted_ids(reply)
+    if not answer.quiet:
+        warn_of_own_slot(context, Selector(refs=format_ids(ids).split(",")))
     if answer.follow:
         if not answer.quiet:
             print_notes(context, [f"task {ids[0]}"])

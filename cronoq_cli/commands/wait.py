@@ -10,6 +10,7 @@ from cronoq_cli.commands.answers import Json, ask, tasks_of
 from cronoq_cli.commands.context import Context, NeedsClient
 from cronoq_cli.commands.declare import option, verb
 from cronoq_cli.commands.outcome import is_final
+from cronoq_cli.commands.own_slot import is_in_task, warn_of_own_slot
 from cronoq_cli.commands.render.json import print_json
 from cronoq_cli.commands.selectors import Selection, get_selector, is_one_task
 from cronoq_cli.commands.spec_options import find_named
@@ -52,6 +53,9 @@ def wait(
         select.all = False  # `--all` beside named tasks says what is usual: until all of them have ended
     selector = get_selector(select)
     context.one_task = is_one_task(selector)
+    if not quiet and is_in_task(context):
+        context.need_streams()
+        warn_of_own_slot(context, selector)
     try:
         reply = _wait(context, WaitTasks(select=selector, any=any_), find_named("--timeout", timeout, parse_duration))
     except CronoqError as error:

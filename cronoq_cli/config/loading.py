@@ -1,6 +1,6 @@
 """Reads the configuration file, strictly: unknown keys and wrong values are refused with their place.
 
-What can stand there lives in `settings`.
+What can stand there lives in `settings` and beside it.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
-from cronoq_cli.config.settings import READERS, Count, Settings, Table, format_value
+from cronoq_cli.config.settings import Settings
+from cronoq_cli.config.values import READERS, WANTED, Table, format_value
 from cronoq_cli.errors import InvalidError, UsageError
 from cronoq_cli.model.words import hint_for
 
 LARGEST_FILE = 1 << 20
 """Bytes. Nobody writes a longer configuration; a device or a log named by mistake ends here."""
-
-WANTED: dict[Any, str] = {bool: "true or false", Count: "a whole number from 0 on", str: "a text in quotes"}
 
 AnyTable = TypeVar("AnyTable", bound=Table)
 
@@ -69,52 +68,73 @@ def _read_table(kind: type[AnyTable], table: Any, place: str) -> AnyTable:
     for key in table:
         if key not in fields:
             raise UsageError(f"{_join(place, key)}: unknown key", hint=hint_for(key, fields))
-    values = {
-        fields[key].name: _read_field(fields[key].type, value, _join(place, key))
-        for key, value in table.items()
-    }
+    for key, field in fields.items():
+        if field.required and key not in table:
+            raise UsageError(f"{place}: {key} is missing", hint=f"known here are: {', '.join(fields)}")
+    values = {fields[key].name: _read_field(fields[key].type, value, _join(place, key)) for key, value in table.items()}
     built = kind(**values)
     with _at(place):
         built.check()
     return built
 
 
+def read_setting(kind: type[Table], key: str, value: Any) -> Any:
+    """The value of one key of a table, as TOML could give it. Raises UsageError that begins with the key."""
+    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    return _read_field(fields[key].type, value, key)
+
+
 def _read_field(kind: Any, value: Any, place: str) -> Any:
-    bare = _without_none(kind)
-    if isinstance(bare, type) and issubclass(bare, Table):
-        return _read_table(bare, value, place)
+    parts = _list_parts(kind)
+    bare = parts[0]
+    tables = [part for part in parts if _is_table(part)]
+    if tables and (len(parts) == 1 or isinstance(value, dict)):
+        return _read_table(tables[0], value, place)
     if get_origin(bare) is dict:
         return _read_tables(get_args(bare)[1], value, place)
+    if get_origin(bare) is list and _is_table(get_args(bare)[0]):
+        return _read_list(get_args(bare)[0], value, place)
     with _at(place):
         if bare in READERS:
             return READERS[bare](value)
         try:
             return msgspec.convert(value, bare)
         except msgspec.ValidationError as error:
-            raise _wrong_value(bare, value) from error
+            raise _wrong_value(bare, value, "" if not tables else ", or a table") from error
+
+
+def _read_list(kind: type[AnyTable], value: Any, place: str) -> list[AnyTable]:
+    """The structs of an array of tables."""
+    if not isinstance(value, list):
+        raise UsageError(
+            f"{place}: {format_value(value)} is not a list of tables", hint=f"write each below [[{place}]]"
+        )
+    return [_read_table(kind, table, f"{place}, entry {number}") for number, table in enumerate(value, 1)]
+
+
+def _is_table(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Table)
 
 
 def _read_tables(kind: type[AnyTable], value: Any, place: str) -> dict[str, AnyTable]:
     if not isinstance(value, dict):
-        raise UsageError(
-            f"{place}: {format_value(value)} is not a table", hint=f"write it below [{place}.NAME]"
-        )
+        raise UsageError(f"{place}: {format_value(value)} is not a table", hint=f"write it below [{place}.NAME]")
     return {name: _read_table(kind, table, _join(place, name)) for name, table in value.items()}
 
 
-def _without_none(kind: Any) -> Any:
-    """The type of an optional field's value: TOML has no null."""
+def _list_parts(kind: Any) -> list[Any]:
+    """The types a value may have, without the None of an optional field: TOML has no null."""
     if get_origin(kind) not in (Union, UnionType):
-        return kind
-    return next(part for part in get_args(kind) if part is not NoneType)
+        return [kind]
+    return [part for part in get_args(kind) if part is not NoneType]
 
 
-def _wrong_value(kind: Any, value: Any) -> UsageError:
+def _wrong_value(kind: Any, value: Any, other: str) -> UsageError:
     choices = _list_choices(kind)
     shown = format_value(value)
     if choices:
         return UsageError(f"{shown} is none of {', '.join(choices)}", hint=hint_for(str(value), choices))
-    return UsageError(f"{shown} does not fit here", hint=f"write {WANTED[kind]}")
+    return UsageError(f"{shown} does not fit here", hint=f"write {WANTED[kind]}{other}")
 
 
 def _list_choices(kind: Any) -> list[str]:

@@ -168,9 +168,7 @@ def _translate(directory: str, error: OSError) -> InvalidError | TryLaterError:
             hint="set CRONOQ_HOME to the directory it leads to, or remove the link",
         )
     if error.errno in (errno.ENOTDIR, errno.EEXIST):
-        return InvalidError(
-            f"{directory} is not a directory, or lies below a file", hint="move the file away"
-        )
+        return InvalidError(f"{directory} is not a directory, or lies below a file", hint="move the file away")
     return InvalidError(
         f"cannot use the directory {directory}: {error.strerror}",
         hint="set CRONOQ_HOME to a directory you may write",

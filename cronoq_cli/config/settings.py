@@ -1,60 +1,27 @@
 """What the configuration file can say, with its defaults and rules. How the file is read lives in `loading`.
 
-A field's name in the file is its name here without `_s`. `Seconds` and `Bytes` are plain numbers that are
-written as durations and sizes.
+A field's name in the file is its name here without `_s`. Pools stand in `pools`, resources and gathering in
+`resources`, the kinds of values in `values`.
 """
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Literal
 
 import msgspec
 
+from cronoq_cli.config.pools import DEFAULT_POOL, POOL_NAME, PoolSettings
+from cronoq_cli.config.resources import GatherSettings, ResourceSettings
+from cronoq_cli.config.values import Bytes, Count, Points, PositiveCount, Seconds, Table
 from cronoq_cli.errors import UsageError
-from cronoq_cli.model.backoff import parse_backoff
-from cronoq_cli.model.duration import parse_duration, parse_positive_duration
-from cronoq_cli.model.task import Backoff, OnLost
-from cronoq_cli.model.words import hint_for, parse_size
-
-DEFAULT_POOL = "default"
-POOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
-RLIMITS = ("as", "core", "cpu", "data", "fsize", "memlock", "nofile", "nproc", "stack")
-UNLIMITED = -1
-"""The number of `unlimited`, as the kernel and `resource.RLIM_INFINITY` have it."""
+from cronoq_cli.model.resource import NAME_HINT, RESOURCE_NAME, variable_of
+from cronoq_cli.model.words import hint_for
 
 MOST_URGENCY = 8000
 """What a soft deadline can add to a score at most: 5000 up to it, 3000 after it (specification section 4)."""
 
 DAY_S = 86_400.0
-WANTED_DURATION = 'a duration such as "90s" or "1h30m"'
-
-
-Seconds = Annotated[float, msgspec.Meta(title="seconds")]
-"""A length of time: `90s`, `1h30m` or a number of seconds; zero is allowed."""
-PositiveSeconds = Annotated[float, msgspec.Meta(title="positive seconds")]
-"""A length of time that is not zero: a limit."""
-Bytes = Annotated[int, msgspec.Meta(title="bytes")]
-"""A size: `256MiB` or a number of bytes."""
-Points = Annotated[float, msgspec.Meta(title="points")]
-"""A number of points of the score: finite and not negative."""
-Rlimits = Annotated[dict[str, int], msgspec.Meta(title="rlimits")]
-"""Limits of the kernel by name (`nofile`, `as`, ...); -1 is unlimited."""
-Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)]
-
-
-def count_cpus() -> int:
-    """The CPUs this process may use, at least one."""
-    return len(os.sched_getaffinity(0)) or 1
-
-
-class Table(msgspec.Struct, frozen=True, kw_only=True):
-    """A table of the file."""
-
-    def check(self) -> None:
-        """Raises UsageError where values contradict each other; called once the table is read."""
 
 
 class DaemonSettings(Table, frozen=True, kw_only=True):
@@ -65,27 +32,12 @@ class DaemonSettings(Table, frozen=True, kw_only=True):
     stop_timeout_s: Seconds = msgspec.field(default=30, name="stop_timeout")
     synchronous: Literal["full", "normal"] = "full"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-
-
-class PoolSettings(Table, frozen=True, kw_only=True):
-    """`[pools.NAME]`: how many at once, and what its tasks have unless they say otherwise (None: nothing)."""
-
-    workers: Count = msgspec.field(default_factory=count_cpus)
-    shell: str | None = None
-    backoff: Backoff | None = None
-    retries: Count | None = None
-    timeout_s: PositiveSeconds | None = msgspec.field(default=None, name="timeout")
-    heartbeat_s: PositiveSeconds | None = msgspec.field(default=None, name="heartbeat")
-    on_lost: OnLost | None = None
-    leftovers: Literal["leave", "kill"] = "leave"
-    await_deps_s: Seconds | None = msgspec.field(default=None, name="await_deps")
-    keep_s: Seconds | None = msgspec.field(default=None, name="keep")
-    rlimits: Rlimits = msgspec.field(default_factory=dict)
-
-    def check(self) -> None:
-        """A shell is named by an absolute path: tasks run in many directories."""
-        if self.shell is not None and (not self.shell.startswith("/") or "\0" in self.shell):
-            raise UsageError(f"shell: {self.shell!r} is not an absolute path", hint="write it like /bin/bash")
+    total_workers: PositiveCount | None = None
+    """Running slots of all pools together at most; None: only the pools bound them."""
+    share: Literal["weighted", "strict"] = "weighted"
+    """Which pool goes first where `total_workers` is short: fewest running slots per weight, or highest weight."""
+    max_pending: PositiveCount | None = None
+    """Waiting tasks of all pools together at most."""
 
 
 class RetentionSettings(Table, frozen=True, kw_only=True):
@@ -132,6 +84,9 @@ class Settings(Table, frozen=True, kw_only=True):
 
     daemon: DaemonSettings = DaemonSettings()
     pools: dict[str, PoolSettings] = msgspec.field(default_factory=dict)
+    resources: dict[str, ResourceSettings] = msgspec.field(default_factory=dict)
+    groups: dict[str, GatherSettings] = msgspec.field(default_factory=dict)
+    """What gathers tasks; the groups of workers of a pool are `PoolSettings.groups`."""
     retention: RetentionSettings = RetentionSettings()
     logs: LogSettings = LogSettings()
     priorities: PrioritySettings = PrioritySettings()
@@ -142,78 +97,29 @@ class Settings(Table, frozen=True, kw_only=True):
             self.pools[DEFAULT_POOL] = PoolSettings()
 
     def check(self) -> None:
-        """A pool's name can be written on a command line."""
+        """Names can be written on a command line, what one table names the others have."""
         for name in self.pools:
             if not POOL_NAME.fullmatch(name):
+                raise UsageError(f"pools: {name!r} is not a name for a pool", hint=NAME_HINT)
+        _check_resources(self.resources)
+        for name, group in self.groups.items():
+            if not RESOURCE_NAME.fullmatch(name):
+                raise UsageError(f"groups: {name!r} is not a name for a group", hint=NAME_HINT)
+            if group.pool not in self.pools:
                 raise UsageError(
-                    f"pools: {name!r} is not a name for a pool",
-                    hint="it starts with a letter or _ and goes on with letters, digits and _ . -",
+                    f"groups.{name}.pool: unknown pool {group.pool!r}", hint=hint_for(group.pool, self.pools)
                 )
 
 
-def _read_seconds(value: Any) -> float:
-    return parse_duration(_duration_text(value))
-
-
-def _read_positive_seconds(value: Any) -> float:
-    return parse_positive_duration(_duration_text(value))
-
-
-def _duration_text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return f"{_read_number(value, WANTED_DURATION):.6f}".rstrip("0").rstrip(".")
-
-
-def _read_points(value: Any) -> float:
-    return _read_number(value, "a number of points")
-
-
-def _read_number(value: Any, wanted: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1e15:
-        raise UsageError(f"{format_value(value)} does not fit here", hint=f"write {wanted}")
-    return float(value)
-
-
-def _read_size(value: Any) -> int:
-    if isinstance(value, str):
-        return parse_size(value)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 63:
-        raise UsageError(f"{format_value(value)} is not a size", hint='write it like "256MiB", or as bytes')
-    return value
-
-
-def _read_rlimits(value: Any) -> dict[str, int]:
-    if not isinstance(value, Mapping):
-        raise UsageError(
-            f"{format_value(value)} is not a table of limits", hint="write it like { nofile = 1024 }"
-        )
-    limits: dict[str, int] = {}
-    for name, limit in value.items():
-        if name not in RLIMITS:
-            raise UsageError(f"unknown limit {name!r}", hint=hint_for(name, RLIMITS))
-        limits[name] = UNLIMITED if limit == "unlimited" else _read_size(limit)
-    return limits
-
-
-def _read_backoff(value: Any) -> Backoff:
-    if not isinstance(value, str):
-        raise UsageError(f"{format_value(value)} is not a backoff", hint='write it like "fixed:30s"')
-    return parse_backoff(value)
-
-
-READERS: dict[Any, Callable[[Any], Any]] = {
-    Seconds: _read_seconds,
-    PositiveSeconds: _read_positive_seconds,
-    Points: _read_points,
-    Bytes: _read_size,
-    Rlimits: _read_rlimits,
-    Backoff: _read_backoff,
-}
-"""How a value of these types is read from what TOML gave; each raises UsageError."""
-
-
-def format_value(value: Any) -> str:
-    """A value of the file as it could stand there, cut where it is long."""
-    text = str(value).lower() if isinstance(value, bool) else repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+def _check_resources(resources: Mapping[str, ResourceSettings]) -> None:
+    """No two resources share the variable that names their units (`CRONOQ_RESOURCE_GPU`)."""
+    variables: dict[str, str] = {}
+    for name in resources:
+        if not RESOURCE_NAME.fullmatch(name):
+            raise UsageError(f"resources: {name!r} is not a name for a resource", hint=NAME_HINT)
+        other = variables.setdefault(variable_of(name), name)
+        if other != name:
+            raise UsageError(
+                f"resources.{name}: {other} and {name} would both be {variable_of(name)} in a task's environment",
+                hint="rename one of them",
+            )

@@ -14,7 +14,7 @@ from cronoq_cli.commands.app import run_line
 from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.render.notes import print_error
 from cronoq_cli.daemon.desk import Desk
-from cronoq_cli.daemon.handlers import housekeeping, pools, reads, service, submit, verbs
+from cronoq_cli.daemon.handlers import explain, housekeeping, pools, reads, resources, service, submit, verbs
 from cronoq_cli.daemon.service import Service
 from cronoq_cli.errors import CronoqError
 from cronoq_cli.model.snapshot import describe_transition
@@ -46,6 +46,12 @@ HANDLERS: Mapping[type, Callable[[Desk, Any], Reply]] = {
     requests.Pools: pools.show_pools,
     requests.PausePool: pools.pause_pools,
     requests.ResumePool: pools.resume_pools,
+    requests.ScalePool: pools.scale_pool,
+    requests.SetPool: pools.set_pool,
+    requests.ResetPool: pools.reset_pools,
+    requests.Resources: resources.show_resources,
+    requests.SetResource: resources.set_resource,
+    requests.Explain: explain.explain_tasks,
 }
 SERVICE: Mapping[type, Callable[[Service, Any], Reply]] = {
     requests.DaemonStatus: service.status,

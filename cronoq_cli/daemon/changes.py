@@ -19,6 +19,8 @@ def collect_changes(effects: Effects, extra: Changes) -> Changes:
         envs=extra.envs,
         stdins=extra.stdins,
         pools={**effects.pools, **extra.pools},
+        run_times={**effects.run_times, **extra.run_times},
+        resources=extra.resources,
         removed=extra.removed,
     )
     fresh, updated, respecced = [], [], []

@@ -271,11 +271,7 @@ class Connection(asyncio.Protocol):
         message = codec.decode_request(frame.payload)
         request = message.request
         if is_newer(message.client, VERSION) and not message.as_is and not isinstance(request, ANY_VERSION):
-            raise ProtocolError(
-                f"the client is cronoq {message.client}, the daemon cronoq {VERSION}",
-                hint="bring the daemon up to date with: cronoq daemon restart",
-                code=codec.NEWER_CLIENT.decode(),
-            )
+            raise codec.newer_client(message.client)
         application = self._server.application
         if isinstance(request, Watch):
             self._forget = application.watch(request, self._send_message)

@@ -11,23 +11,26 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cronoq_cli.config.paths import Paths
-from cronoq_cli.config.settings import PoolSettings, Settings
+from cronoq_cli.config.pools import PoolSettings
+from cronoq_cli.config.settings import Settings
 from cronoq_cli.daemon.orders import DEFAULT_SHELL
 from cronoq_cli.daemon.scheduler import Scheduler
 from cronoq_cli.daemon.selection import Selecting
 from cronoq_cli.engine.live import LiveTask, Now
-from cronoq_cli.errors import NotFoundError, TryLaterError
+from cronoq_cli.errors import InvalidError, NotFoundError, TryLaterError
 from cronoq_cli.model.lifecycle import Status
 from cronoq_cli.model.places import log_places, report_name
 from cronoq_cli.model.snapshot import Defaults, describe_task
 from cronoq_cli.model.task import AttemptRecord, TaskRecord
-from cronoq_cli.model.words import format_size
+from cronoq_cli.model.words import format_size, hint_for
 
 SPACE_CHECK_S = 1.0
 LEAST_FREE = 256 * 1024 * 1024
 LEAST_SHARE = 0.05
 _NO_POOL = PoolSettings(workers=0)
 _REPORT_TAIL = 4096
+MOST_BATCHES = 1024
+"""Of so many batches the last id is kept at hand."""
 
 
 @dataclass(slots=True)
@@ -39,6 +42,7 @@ class Desk:
     paths: Paths
     selecting: Selecting = field(init=False)
     _space_checked_at: float = float("-inf")
+    _batch_ends: dict[int, int | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """The selector works on the same scheduler."""
@@ -51,6 +55,14 @@ class Desk:
     def pool_settings(self, name: str) -> PoolSettings:
         """What the configuration says of a pool; nothing for one that is configured no more."""
         return self.settings.pools.get(name, _NO_POOL)
+
+    def get_pool_settings(self, name: str) -> PoolSettings:
+        """What the configuration says of a pool. Raises InvalidError for an unknown one."""
+        found = self.settings.pools.get(name)
+        if found is None:
+            known = list(self.settings.pools)
+            raise InvalidError(f"unknown pool {name!r}", hint=hint_for(name, known), code="unknown-pool")
+        return found
 
     def get_record(self, task_id: int) -> TaskRecord:
         """A task as it stands. Raises NotFoundError."""
@@ -112,7 +124,19 @@ class Desk:
         )
         if attempts is not None:
             facts["attempts"] = attempts
+        if record.batch is not None:
+            facts["batch_end"] = self._find_batch_end(record.batch)
         return describe_task(record, now=self.now().wall, pid=None if live is None else live.pid, **facts)
+
+    def _find_batch_end(self, first: int) -> int | None:
+        """The last id of the batch that begins with `first`; it never changes, and listings ask for it again."""
+        if first not in self._batch_ends:
+            live = self.scheduler.engine.state.batches.get(first)
+            batch = self.scheduler.store.find_batch(first) if live is None else live.record
+            if len(self._batch_ends) >= MOST_BATCHES:
+                self._batch_ends.clear()
+            self._batch_ends[first] = None if batch is None else batch.last
+        return self._batch_ends[first]
 
     def find_log(self, record: TaskRecord) -> str | None:
         """Where the standard output of the newest attempt is, or None before the first."""
@@ -152,11 +176,17 @@ class Desk:
             return "the daemon is draining"
         if pool.paused:
             return f"pool {pool.name} is paused"
+        if pool.capped:
+            return pool.capped
         if not state.compared:
             return "waits for the runner"
         if task.batch is not None and task.batch.is_full:
             return f"{task.batch.record.limit} of its array run"
-        if pool.workers == 0:
+        if task.demand is not None and task.demand.uses:
+            lacking = state.resources.lacks(task.demand.uses, self.now().awake)
+            if lacking:
+                return f"waits for {', '.join(lacking)}"
+        if pool.workers == 0 and pool.plan.autoscale is None:
             return f"pool {pool.name} has no workers"
         return "waits for a slot" if task.slots == 1 else f"waits for {task.slots} slots"
 

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import logging
 
-from cronoq_cli.config.settings import PoolSettings, PrioritySettings, Settings
+from cronoq_cli.commands.plans import build_engine
+from cronoq_cli.config.settings import Settings
 from cronoq_cli.engine.core import Engine
-from cronoq_cli.engine.lanes import Scoring
 from cronoq_cli.engine.live import Now
 from cronoq_cli.engine.recovery import restore
-from cronoq_cli.engine.state import PolicyOf
-from cronoq_cli.model.policy import Policy
-from cronoq_cli.model.task import Backoff, OnLost, TaskSpec
 from cronoq_cli.store.contract import Store
 
 log = logging.getLogger(__name__)
-
-_NO_POOL = PoolSettings(workers=0)
 
 
 def load_engine(store: Store, settings: Settings, now: Now, set_aside: dict[int, str]) -> Engine:
@@ -24,8 +19,7 @@ def load_engine(store: Store, settings: Settings, now: Now, set_aside: dict[int,
 
     Raises StoreError."""
     kept = store.load_live()
-    workers = {name: pool.workers for name, pool in settings.pools.items()}
-    engine = Engine(make_policies(settings), workers, next_id=kept.next_id, scoring=decide_scoring(settings.priorities))
+    engine = build_engine(settings, kept, now)
     for task_id, reason in kept.damaged.items():
         log.error("task %d could not be read and is set aside as failed: %s", task_id, reason)
     set_aside.update(kept.damaged)
@@ -33,35 +27,3 @@ def load_engine(store: Store, settings: Settings, now: Now, set_aside: dict[int,
     if orphans:
         log.warning("%d tasks wait in pools that are configured no more", len(orphans))
     return engine
-
-
-def decide_scoring(priorities: PrioritySettings) -> Scoring:
-    """The score's numbers as configured."""
-    bases = (priorities.low, priorities.normal, priorities.high, priorities.critical)
-    return Scoring(bases=bases, rate=priorities.rate, cap=priorities.cap)
-
-
-def make_policies(settings: Settings) -> PolicyOf:
-    """What a spec means to the engine, its pool's defaults filled in; equal ones are one object."""
-    known: dict[Policy, Policy] = {}
-
-    def policy_of(spec: TaskSpec) -> Policy:
-        policy = decide_policy(spec, settings.pools.get(spec.pool, _NO_POOL))
-        return known.setdefault(policy, policy)
-
-    return policy_of
-
-
-def decide_policy(spec: TaskSpec, pool: PoolSettings) -> Policy:
-    """The policy of one task: what it says itself, else what its pool says."""
-    return Policy(
-        kind=spec.kind,
-        retries=spec.retries if spec.retries is not None else pool.retries or 0,
-        backoff=spec.backoff or pool.backoff or Backoff(),
-        retry_on=frozenset(spec.retry_on or ()),
-        no_retry_on=frozenset(spec.no_retry_on or ()),
-        success_codes=frozenset(spec.success_codes or ()),
-        on_lost=OnLost(spec.on_lost or pool.on_lost or OnLost.COUNT),
-        stop_signal=spec.stop_signal,
-        grace_s=spec.grace_s,
-    )

@@ -35,6 +35,7 @@ from cronoq_cli.daemon.instance import (
     notify_systemd,
 )
 from cronoq_cli.daemon.loading import load_engine
+from cronoq_cli.daemon.machine import MachineWatch
 from cronoq_cli.daemon.orders import Orders
 from cronoq_cli.daemon.pruner import Pruner
 from cronoq_cli.daemon.runners import Runners
@@ -47,6 +48,8 @@ from cronoq_cli.store.sqlite import SqliteStore, open_store
 
 log = logging.getLogger(__name__)
 
+GARBAGE_THRESHOLD = 50_000
+"""Hardly anything of a task is cyclic: the collector may look seldom."""
 COMPARED_WITHIN_S = 10.0
 """How long readiness waits for the runners' word; a runner that says nothing holds up starts, not the answers."""
 
@@ -177,6 +180,7 @@ class _Daemon:
             scheduler.start()
             pruner = Pruner(desk)
             pruner.start()
+            machine = MachineWatch(scheduler)
             self._listen_to_signals(daemon, server)
             self._settle_in()
             self._lock.note_serving(self._paths.socket)
@@ -184,6 +188,7 @@ class _Daemon:
             log.info("running, epoch %d, pid %d, %d tasks live", epoch, os.getpid(), daemon.resumed)
             await daemon.over.wait()
             pruner.stop()
+            machine.stop()
         finally:
             await self._end(server, daemon, store)
         if self._fatal is not None:
@@ -241,6 +246,7 @@ class _Daemon:
         """What lives long is looked at by the collector no more."""
         gc.collect()
         gc.freeze()
+        gc.set_threshold(GARBAGE_THRESHOLD)
 
     async def _end(self, server: Server, daemon: Service, store: SqliteStore) -> None:
         """Answer what is owed, close the socket, part from the runners, give up the lead."""

@@ -5,16 +5,24 @@ Everything a start needs is read here, at the last moment; how orders are sent i
 
 from __future__ import annotations
 
+import json
 import os
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from cronoq_cli.config.paths import Paths
-from cronoq_cli.config.settings import PoolSettings, Settings
+from cronoq_cli.config.pools import PoolSettings
+from cronoq_cli.config.settings import Settings
 from cronoq_cli.daemon.scheduler import Scheduler
+from cronoq_cli.engine.demand import WORKERS
 from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.engine.messages import Action, Forget, Revoke, SendSignal, Start, Stop
+from cronoq_cli.model.moment import format_utc
 from cronoq_cli.model.places import fill_place, format_token, log_name, report_name
+from cronoq_cli.model.resource import format_units, variable_of
 from cronoq_cli.model.task import TaskSpec
 from cronoq_cli.store.contract import iter_env
 from cronoq_cli.wire.runner import ENVIRONMENTS_KEPT, Order
@@ -74,6 +82,7 @@ class Orders:
         spec = self._scheduler.find_spec(action.task)
         if task is None or spec is None:
             return []
+        spec = self._place_group(spec)
         pool = self.settings.pools.get(task.pool, _NO_POOL)
         orders: list[dict[str, Any]] = []
         if sent.use(spec.env):
@@ -105,6 +114,13 @@ class Orders:
         orders.append({name: value for name, value in start.items() if value is not None})
         return orders
 
+    def _place_group(self, spec: TaskSpec) -> TaskSpec:
+        """A group's task runs where its first member was submitted, with that one's environment."""
+        first = self._scheduler.find_spec(spec.members[0]) if spec.members else None
+        if first is None:
+            return spec
+        return msgspec.structs.replace(spec, cwd=first.cwd, umask=first.umask, env=first.env)
+
     def _add_outputs(self, start: dict[str, Any], task_id: int, attempt: int, spec: TaskSpec) -> None:
         logs = self._paths.logs_dir
         start["log"] = os.path.join(logs, log_name(task_id, attempt))
@@ -123,14 +139,22 @@ class Orders:
         return found
 
     def _find_stdin(self, task_id: int, spec: TaskSpec) -> str | None:
-        """The file the task reads; what was kept with it is laid out as a file, once."""
-        if not spec.stdin_kept:
+        """The file the task reads; what was kept with it, or what it gathers, is laid out as a file, once."""
+        if not spec.stdin_kept and not spec.members:
             return spec.stdin
         path = os.path.join(self._paths.stdin_dir, str(task_id))
         if not os.path.exists(path):
-            content = self._scheduler.store.find_stdin(task_id) or b""
-            _write_private(path, content)
+            kept = None if spec.members else self._scheduler.store.find_stdin(task_id)
+            _write_private(path, kept or self._describe_members(spec.members))
         return path
+
+    def _describe_members(self, members: Sequence[int]) -> bytes:
+        """What a gathering task reads: one JSON line a member (specification section 5), in their order."""
+        lines = []
+        for record in self._scheduler.list_records(members):
+            command = build_argv(record.spec, self.settings.pools.get(record.spec.pool, _NO_POOL))
+            lines.append(json.dumps({"id": record.id, "command": command, "tags": record.spec.tags}))
+        return "".join(f"{line}\n" for line in lines).encode("ascii")
 
     def _build_vars(self, task: LiveTask, spec: TaskSpec, attempt: int, report: str) -> dict[str, str]:
         own = {
@@ -148,8 +172,21 @@ class Orders:
             own["CRONOQ_ARRAY_INDEX"] = str(spec.array_index)
         if self._paths.home is not None:
             own["CRONOQ_HOME"] = self._paths.home
+        _add_scheduling(own, spec, task.units)
         changes = {name: value for name, value in spec.env_changes.items() if value is not None}
         return {**changes, **own}
+
+
+def _add_scheduling(own: dict[str, str], spec: TaskSpec, units: Mapping[str, list[int]] | None) -> None:
+    """What the scheduler decided of this attempt: the start it was to have, its deadline, the units it was given."""
+    due_at = spec.not_before if spec.start_at is None else spec.start_at
+    if due_at is not None:
+        own["CRONOQ_SCHEDULED_AT"] = format_utc(due_at)
+    if spec.deadline is not None:
+        own["CRONOQ_DEADLINE"] = format_utc(spec.deadline)
+    for name, given in (units or {}).items():
+        if name != WORKERS:
+            own[variable_of(name)] = format_units(given)
 
 
 def build_argv(spec: TaskSpec, pool: PoolSettings) -> list[str]:

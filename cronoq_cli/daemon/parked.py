@@ -25,13 +25,25 @@ class NotYet(Exception):
         self.ids = tuple(ids)
 
 
-class Ticket:
-    """Who asked, through every time the call is run again: `number` is the present entry, None while it does not wait."""
+class AwaitRoom(Exception):
+    """Raised by a handler, before any change, when its tasks must wait for room in a pool (overflow `wait`)."""
 
-    __slots__ = ("number",)
+    def __init__(self, pool: str) -> None:
+        super().__init__("there is no room yet")
+        self.pool = pool
+
+
+Reason = Unsettled | NotYet | AwaitRoom
+
+
+class Ticket:
+    """Who asked, through every time the call is run again: `number` is the present entry, `first` the first."""
+
+    __slots__ = ("first", "number")
 
     def __init__(self) -> None:
         self.number: int | None = None
+        self.first: int | None = None
 
 
 class Parked:
@@ -39,22 +51,26 @@ class Parked:
 
     def __init__(self) -> None:
         self._next = 0
-        self._entries: dict[int, tuple[Unsettled | NotYet, Call, Done, Ticket]] = {}
+        self._entries: dict[int, tuple[Reason, Call, Done, Ticket]] = {}
+        self._for_room: dict[int, str] = {}
         self._by_task: dict[int, set[int]] = {}
         self._unsettled: set[int] = set()
 
-    def add(self, reason: Unsettled | NotYet, call: Call, done: Done, ticket: Ticket) -> None:
+    def add(self, reason: Reason, call: Call, done: Done, ticket: Ticket) -> None:
         """Keep a call; its number is on the ticket."""
         self._next += 1
         ticket.number = self._next
+        ticket.first = ticket.first or self._next
         self._entries[self._next] = (reason, call, done, ticket)
         if isinstance(reason, NotYet):
             for task_id in reason.ids:
                 self._by_task.setdefault(task_id, set()).add(self._next)
+        elif isinstance(reason, AwaitRoom):
+            self._for_room[self._next] = reason.pool
         else:
             self._unsettled.add(self._next)
 
-    def forget(self, number: int | None) -> Unsettled | NotYet | None:
+    def forget(self, number: int | None) -> Reason | None:
         """Drop an entry (its client went away); why it waited, or None when it waits no more."""
         entry = None if number is None else self._entries.pop(number, None)
         if entry is None or number is None:
@@ -62,6 +78,7 @@ class Parked:
         entry[3].number = None
         reason = entry[0]
         self._unsettled.discard(number)
+        self._for_room.pop(number, None)
         if isinstance(reason, NotYet):
             for task_id in reason.ids:
                 waiting = self._by_task.get(task_id)
@@ -89,3 +106,13 @@ class Parked:
                 self.forget(number)
                 settled.append((reason, call, done, ticket))
         return settled
+
+    def find_first_for_room(self, has_room: Callable[[str], bool]) -> tuple[Call, Done, Ticket] | None:
+        """Of what waits for room the one that came first and whose pool has some, removed."""
+        able = [number for number, pool in self._for_room.items() if has_room(pool)]
+        if not able:
+            return None
+        number = min(able, key=lambda one: self._entries[one][3].first or one)
+        _, call, done, ticket = self._entries[number]
+        self.forget(number)
+        return call, done, ticket

@@ -185,7 +185,7 @@ class Runners:
         }
 
     def _lanes(self) -> dict[str, int]:
-        return {name: pool.workers for name, pool in self._scheduler.engine.state.pools.items()}
+        return {name: pool.capacity for name, pool in self._scheduler.engine.state.pools.items()}
 
     async def _bury(self, runner: Runner) -> None:
         """A runner died: another takes its journal over before anything else starts."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeVar
 
 from cronoq_cli.daemon.changes import collect_changes
-from cronoq_cli.daemon.parked import NotYet, Parked, Ticket, Unsettled
+from cronoq_cli.daemon.parked import AwaitRoom, NotYet, Parked, Ticket, Unsettled
 from cronoq_cli.engine.core import Engine
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.engine.messages import Action, Effects, Event, LeasesRevoked, LeasesSettled, TimePassed
@@ -39,6 +39,10 @@ class Performer(Protocol):
         """Send orders to the runner."""
         ...
 
+    def resize(self) -> None:
+        """Tell the runners the pools' present sizes."""
+        ...
+
     def ask_again(self) -> None:
         """Have every runner say once more what it knows (the engine was read anew from the store)."""
         ...
@@ -56,6 +60,7 @@ class Scheduler:
         self.clock = clock
         self.performer: Performer | None = None
         self.on_commit: Callable[[list[Transition]], None] = lambda transitions: None
+        self.on_turn: Callable[[], None] = lambda: None
         self.on_ended: Callable[[], None] = lambda: None
         self.on_fatal: Callable[[CronoqError], None] = lambda error: None
         self.specs: dict[int, TaskSpec] = {}
@@ -109,7 +114,7 @@ class Scheduler:
         self._needs_commit = False
         try:
             result: Any = call()
-        except (Unsettled, NotYet) as reason:
+        except (Unsettled, NotYet, AwaitRoom) as reason:
             self._parked.add(reason, call, done, ticket)
             if isinstance(reason, Unsettled):
                 self.apply(LeasesRevoked(ids=list(reason.ids)))
@@ -186,6 +191,8 @@ class Scheduler:
             self.specs.pop(task_id, None)
 
     def _finish_turn(self, effects: Effects) -> None:
+        if effects.resized and self.performer is not None:
+            self.performer.resize()
         if effects.actions and self.performer is not None:
             self.performer.perform(effects.actions)
         answers, self._answers = self._answers, []
@@ -197,8 +204,26 @@ class Scheduler:
             self.on_ended()
             for call, done, ticket in self._parked.take_ended(effects.ended):
                 self._run(call, done, ticket)
+        self._let_in()
         self._trim_specs()
         self._arm()
+        self.on_turn()
+
+    def _let_in(self) -> None:
+        """Let submitters that wait for room try again, first come first served, as long as they get in."""
+        while (found := self._parked.find_first_for_room(self._has_room)) is not None:
+            call, done, ticket = found
+            self._run(call, done, ticket)
+            if ticket.number is not None:
+                return
+
+    def _has_room(self, name: str) -> bool:
+        state = self.engine.state
+        pool = state.pools.get(name)
+        if pool is None or pool.plan.max_pending is None or pool.pending < pool.plan.max_pending:
+            total = sum(one.pending for one in state.pools.values())
+            return state.max_pending is None or total < state.max_pending
+        return False
 
     def _trim_specs(self) -> None:
         while len(self.specs) > 4096:

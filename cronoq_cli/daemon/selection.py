@@ -113,11 +113,11 @@ class Selecting:
                 raise NotFoundError(f"no task {first}")
             return [first]
         tasks = self._scheduler.engine.state.tasks
-        last = min(last, max(first, self._scheduler.engine.state.next_id - 1))
-        live = {task_id for task_id in range(first, last + 1) if task_id in tasks}
+        end = min(last, max(first, self._scheduler.engine.state.next_id - 1))
+        live = {task_id for task_id in range(first, end + 1) if task_id in tasks}
         stored: set[int] = set()
-        if len(live) < last + 1 - first:
-            stored = {record.id for record in self._scheduler.store.list_where(Filter(ids=[(first, last)]))}
+        if len(live) < end + 1 - first:
+            stored = {record.id for record in self._scheduler.store.list_where(Filter(ids=[(first, end)]))}
         ids = sorted(live | stored)
         if not ids:
             raise NotFoundError(f"no task in {first}-{last}")

@@ -12,14 +12,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cronoq_cli import __version__
+from cronoq_cli.commands.plans import configure, decide_scoring, make_policies, plan_pool
 from cronoq_cli.config.loading import load_settings
 from cronoq_cli.config.settings import Settings
 from cronoq_cli.daemon.desk import Desk
+from cronoq_cli.daemon.detach import set_log_level
 from cronoq_cli.daemon.instance import find_boot_id
 from cronoq_cli.daemon.orders import Orders
 from cronoq_cli.daemon.runners import Runners
-from cronoq_cli.engine.messages import DrainBegan, PoolResized, StopBegan
-from cronoq_cli.engine.pools import LivePool
+from cronoq_cli.engine.messages import DrainBegan, PoolReplanned, StopBegan, TimePassed
+from cronoq_cli.engine.pools import NO_PLAN
 from cronoq_cli.errors import ConflictError
 from cronoq_cli.model.moment import format_utc
 from cronoq_cli.wire.version import PROTOCOL
@@ -147,17 +149,20 @@ class Service:
         log.info("configuration read anew")
 
     def apply_settings(self, settings: Settings) -> None:
-        """Let the engine, the orders and the handlers go by these settings from now on."""
+        """Let the engine, the orders, the handlers and the log go by these settings from now on.
+
+        A task that is submitted already keeps the number of attempts it was given."""
         self.desk.settings = self.orders.settings = settings
+        set_log_level(settings.daemon.log_level)
         scheduler = self.desk.scheduler
-        pools = scheduler.engine.state.pools
+        state = scheduler.engine.state
+        state.policy_of = make_policies(settings)
+        state.scoring = decide_scoring(settings.priorities)
+        pools = state.pools
         for name, pool in settings.pools.items():
-            if name not in pools:
-                pools[name] = LivePool(name, pool.workers, scheduler.engine.state.tasks)
-            pools[name].configured = pool.workers
-            if pools[name].workers != pool.workers:
-                scheduler.apply(PoolResized(name, pool.workers))
+            scheduler.apply(PoolReplanned(name, plan_pool(pool), changes={}))
         for name in pools.keys() - settings.pools.keys():
-            pools[name].configured = 0
-            scheduler.apply(PoolResized(name, 0))
-        self.runners.resize()
+            scheduler.apply(PoolReplanned(name, NO_PLAN, changes={}))
+        scheduler.add_rows(resources=dict.fromkeys(settings.resources))
+        configure(scheduler.engine, settings, {}, scheduler.clock())
+        scheduler.apply(TimePassed())

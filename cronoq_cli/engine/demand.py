@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from cronoq_cli.model.task import TaskSpec
 
-WORKERS = "workers"
+WORKERS = "@workers"
 """In a task's units: the set of workers its slots are in. No resource can have this name."""
 
 

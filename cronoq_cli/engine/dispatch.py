@@ -221,7 +221,10 @@ def apply_pool_resumed(state: State, event: PoolResumed, now: Now) -> bool:
 
 def describe_stored(pool: LivePool) -> dict[str, object] | None:
     """What of a pool's state was changed by command and outlives a restart; None when nothing was."""
-    return {"paused": True} if pool.paused else None
+    stored: dict[str, object] = {"paused": True} if pool.paused else {}
+    if pool.changes:
+        stored["set"] = pool.changes
+    return stored or None
 
 
 def apply_pool_resized(state: State, event: PoolResized, now: Now) -> None:

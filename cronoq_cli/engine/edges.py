@@ -28,9 +28,12 @@ def open_edges(
             continue
         final, leaving = _look_up(state, target, wanted.final)
         met = None if final is None else decide_edge(wanted.condition, final, leaving=leaving)
+        edge = Edge(task=task.id, condition=wanted.condition, target=target)
         if met is None:
-            state.open_edge(Edge(task=task.id, condition=wanted.condition, target=target))
-        elif not met and final is not None:
+            state.open_edge(edge)
+            continue
+        state.remember_edge(edge)
+        if not met and final is not None:
             unmeetable = describe_unmet(target, final)
     return unmeetable
 

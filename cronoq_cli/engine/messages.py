@@ -219,10 +219,11 @@ class DrainBegan:
 
 @dataclass(slots=True)
 class PoolReplanned:
-    """The configuration of a pool was read anew, or changed by command; a new pool is added."""
+    """The configuration of a pool was read anew, or changed by command (`changes`); a new pool is added."""
 
     pool: str
     plan: PoolPlan
+    changes: dict[str, object] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cronoq_cli.engine.dispatch import recall_leases, resize
+from cronoq_cli.engine.dispatch import describe_stored, recall_leases, resize
 from cronoq_cli.engine.fairness import Shares
 from cronoq_cli.engine.live import Now
 from cronoq_cli.engine.messages import MachineLooked, PoolReplanned, ResourceChanged, TotalsReplanned
@@ -21,6 +21,7 @@ def apply_pool_replanned(state: State, event: PoolReplanned, now: Now) -> None:
         pool = state.pools[event.pool] = LivePool(event.pool, event.plan, state.tasks)
     old, pool.plan = pool.plan, event.plan
     pool.configured = event.plan.workers
+    pool.changes = event.changes
     pool.capped = None if event.plan.limits is None else pool.capped
     _replan_groups(pool, event.plan)
     _count_anew(state, pool)
@@ -29,6 +30,7 @@ def apply_pool_replanned(state: State, event: PoolReplanned, now: Now) -> None:
     keeps_size = old.workers == event.plan.workers and event.plan.autoscale is not None
     resize(state, pool, pool.workers if keeps_size else event.plan.workers, now)
     state.effects.resized = True
+    state.effects.pools[pool.name] = describe_stored(pool)
 
 
 def _count_anew(state: State, pool: LivePool) -> None:

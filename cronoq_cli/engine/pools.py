@@ -88,14 +88,15 @@ class LivePool:
     """One pool as the engine keeps it. `busy` counts slots, not tasks.
 
     `configured`: workers by configuration; 0 for a pool that is there only for tasks left from an older one.
-    `capped`: why the machine's own limits keep it from starting. `arrivals`: tasks that became ready since the last
-    look of autoscaling. `wanting`: ready tasks that want resources.
+    `capped`: why the machine's own limits keep it from starting. `changes`: what was set by command. `arrivals`:
+    tasks that became ready since the last look of autoscaling. `wanting`: ready tasks that want resources.
     """
 
     __slots__ = (
         "_serving",
         "arrivals",
         "capped",
+        "changes",
         "configured",
         "counts",
         "lanes",
@@ -135,6 +136,7 @@ class LivePool:
         self.scale_due_at: float | None = None
         self.paused = False
         self.capped: str | None = None
+        self.changes: dict[str, object] = {}
         self.running: dict[int, LiveTask] = {}
         self.leased: dict[int, LiveTask] = {}
         self.lanes = Lanes(name, tasks)

@@ -36,6 +36,8 @@ def restore(engine: Engine, kept: Kept, now: Now) -> list[int]:
     for name, stored in kept.pools.items():
         if name in state.pools:
             state.pools[name].paused = bool(stored.get("paused"))
+            changes = stored.get("set")
+            state.pools[name].changes = dict(changes) if isinstance(changes, dict) else {}
     for batch in kept.batches:
         state.add_batch(batch)
     orphans = [record.id for record in kept.tasks if _restore_task(state, record, now)]

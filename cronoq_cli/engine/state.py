@@ -25,6 +25,7 @@ from cronoq_cli.model.lifecycle import ALLOWED, Status, Trigger
 from cronoq_cli.model.policy import Policy
 from cronoq_cli.model.task import Batch, Edge, TaskSpec, Transition
 from cronoq_cli.model.urgency import decide_urgency
+from cronoq_cli.model.words import hint_for
 
 PolicyOf = Callable[[TaskSpec], Policy]
 
@@ -85,9 +86,7 @@ class State:
         """The pool of that name. Raises InvalidError when there is none."""
         pool = self.pools.get(name)
         if pool is None:
-            raise InvalidError(
-                f"unknown pool {name!r}", hint="known: " + ", ".join(sorted(self.pools)), code="unknown-pool"
-            )
+            raise InvalidError(f"unknown pool {name!r}", hint=hint_for(name, sorted(self.pools)), code="unknown-pool")
         return pool
 
     def is_open(self, pool: LivePool) -> bool:
@@ -304,6 +303,11 @@ class State:
         if self.graph.open(edge):
             self.tasks[edge.task].open_edges += 1
             self.effects.edges.open(edge)
+
+    def remember_edge(self, edge: Edge) -> None:
+        """Keep an edge that was judged as soon as it was wanted: a retry with dependents goes along it."""
+        self.effects.edges.open(edge)
+        self.effects.edges.close(edge)
 
     def drop_edge(self, edge: Edge) -> None:
         """Take one open edge away; its task is not moved."""

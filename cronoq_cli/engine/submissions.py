@@ -88,8 +88,9 @@ def check_fits(state: State, spec: TaskSpec) -> None:
         wanted = ", ".join(f"{k}={v}" for k, v in labels)
         raise InvalidError(f"no workers of pool {pool.name!r} have {wanted}", code="no-such-workers")
     if not pool.can_ever_fit(spec.slots, labels):
+        what = "1 slot" if spec.slots == 1 else f"{spec.slots} slots"
         raise InvalidError(
-            f"{spec.slots} slots can never fit into pool {pool.name!r}",
+            f"{what} can never fit into pool {pool.name!r}",
             hint=f"it has {pool.most}",
             code="cannot-fit",
         )

@@ -6,6 +6,7 @@ Who asks again, and when, is the caller's; nothing here waits.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable
 from typing import BinaryIO
 
@@ -15,7 +16,10 @@ Sink = Callable[[bytes], None]
 
 
 class Tail:
-    """One log file. It may not exist yet; `lines` begins that many lines before its end (None: at its beginning)."""
+    """One log file. It may not exist yet; `lines` begins that many lines before its end (None: at its beginning).
+
+    Only ordinary files are read: what a task writes into a pipe or a terminal is for whoever is there.
+    """
 
     def __init__(self, path: str, sink: Sink, *, lines: int | None = None) -> None:
         self.path = path
@@ -54,6 +58,8 @@ class Tail:
 
     def _open(self) -> bool:
         try:
+            if not stat.S_ISREG(os.stat(self.path).st_mode):
+                return False
             self._file = open(self.path, "rb", buffering=0)  # noqa: SIM115
         except FileNotFoundError:
             return False

@@ -50,6 +50,7 @@ HAPPENINGS: dict[Trigger, str] = {
     Trigger.SHED: "its pool was full and it had to give way",
     Trigger.RETRIED: "a person asked for it to run again under its id",
     Trigger.UNREADABLE: "its row in the store could not be read",
+    Trigger.GATHERED: "the task that ran its group's command for it has ended, and it ends as that did",
 }
 """What each trigger means."""
 

@@ -25,9 +25,7 @@ NAMED_TIMES = {"midnight": time(0), "noon": time(12)}
 _CLOCK = r"(\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?"
 _CLOCK_ONLY = re.compile(_CLOCK, re.ASCII)
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})", re.ASCII)
-_STAMP = re.compile(
-    rf"(\d{{4}}-\d{{2}}-\d{{2}})(?:T|\s+)({_CLOCK})\s*(Z|[+-]\d{{2}}:?\d{{2}})?", re.ASCII | re.I
-)
+_STAMP = re.compile(rf"(\d{{4}}-\d{{2}}-\d{{2}})(?:T|\s+)({_CLOCK})\s*(Z|[+-]\d{{2}}:?\d{{2}})?", re.ASCII | re.I)
 _ZONE_NAME = re.compile(r"[A-Za-z0-9_+-]+(?:/[A-Za-z0-9_+-]+)*")
 _OFFSET_NAME = re.compile(r"(?:UTC|GMT)?([+-])(\d{1,2})(?::?00)?", re.ASCII)
 

@@ -15,6 +15,7 @@ from typing import Any, TypedDict, Unpack
 from cronoq_cli.errors import UsageError
 from cronoq_cli.model.lifecycle import FINAL, Status
 from cronoq_cli.model.moment import format_utc
+from cronoq_cli.model.resource import format_rate
 from cronoq_cli.model.task import AttemptRecord, Dependency, Edge, OnLost, Priority, TaskRecord, Transition
 
 _PRIORITY_WORDS = {int(priority): priority.word for priority in Priority}
@@ -38,7 +39,7 @@ class TaskFacts(TypedDict, total=False):
     `attempts`: oldest first, adds `attempts` and the exact `run_s` and `pid`. `edges`: open dependencies.
     `place`: position among the waiting, from 1. `now`: unix seconds, for what is still going on. `pid`: of
     its running process. `env_names`, `env`: names, or names with values, of its environment. `duplicate`: a
-    submission found this one instead of making its own.
+    submission found this one instead of making its own. `batch_end`: the last id of its batch.
     """
 
     attempts: Sequence[AttemptRecord] | None
@@ -50,10 +51,15 @@ class TaskFacts(TypedDict, total=False):
     env: Mapping[str, str] | None
     duplicate: bool
     defaults: Defaults
+    batch_end: int | None
 
 
 class PoolFacts(TypedDict, total=False):
-    """The numbers of a pool. `waiting`: ready tasks by priority word. Moments are unix seconds."""
+    """The numbers of a pool. `waiting`: ready tasks by priority word. Moments are unix seconds.
+
+    `held`: slots kept free for fixed starts. `wait_s`, `run_s`: {mean,p50,p90,p99}. Rates are shares of 1, `groups`
+    documents of its groups: labels, workers, busy, shared.
+    """
 
     workers: int
     min: int | None
@@ -74,6 +80,15 @@ class PoolFacts(TypedDict, total=False):
     succeeded: int
     failed: int
     retried: int
+    reservations: int
+    wait_s: Mapping[str, float | None] | None
+    run_s: Mapping[str, float | None] | None
+    utilisation: float | None
+    fixed_start_hit_rate: float | None
+    deadline_hit_rate: float | None
+    worker_s: float | None
+    cost: float | None
+    groups: Sequence[Mapping[str, Any]]
 
 
 _NO_DEFAULTS = Defaults()
@@ -100,15 +115,13 @@ def describe_task(record: TaskRecord, **facts: Unpack[TaskFacts]) -> dict[str, A
         "status": record.status.value,
         "reason": record.reason,
         "held": record.held,
-        "command": spec.command
-        if spec.shell_line is None
-        else [spec.shell or defaults.shell, "-c", spec.shell_line],
+        "command": spec.command if spec.shell_line is None else [spec.shell or defaults.shell, "-c", spec.shell_line],
         "shell": spec.shell_line,
         "cwd": spec.cwd,
-        "tenant": None,
+        "tenant": spec.tenant or None,
         "tags": spec.tags,
-        "labels": {},
-        "resources": {},
+        "labels": spec.labels,
+        "resources": {name: _whole(amount) for name, amount in spec.uses.items()},
         "slots": spec.slots,
         "after": _describe_dependencies(record, facts.get("edges")),
         "attempt": record.attempt,
@@ -120,23 +133,23 @@ def describe_task(record: TaskRecord, **facts: Unpack[TaskFacts]) -> dict[str, A
         "outputs": record.outputs,
         "recurring": None,
         "reason_started": record.start_reason,
-        "sequence": int(record.seq) if record.seq.is_integer() else record.seq,
-        "batch": record.batch,
+        "sequence": _whole(record.seq),
+        "batch": _describe_batch(record.batch, facts.get("batch_end")),
         "array_index": spec.array_index,
-        "group": None,
+        "group": spec.group,
         "duplicate": facts.get("duplicate", False),
-        "estimate_s": None,
+        "estimate_s": _seconds(spec.estimate_s),
         "timeout_s": defaults.timeout_s if spec.timeout_s is None else spec.timeout_s,
         "retries": defaults.retries if spec.retries is None else spec.retries,
         "on_lost": str(spec.on_lost or defaults.on_lost),
-        "expires_at": None,
+        "expires_at": _time(spec.expires_at),
         "kill_at": _time(spec.kill_at),
         "left_behind": record.left_behind,
         "updated_at": _time(record.updated_at),
         "submitted_at": _time(record.submitted_at),
         "not_before": _time(not_before),
-        "start_at": None,
-        "deadline": None,
+        "start_at": _time(spec.start_at),
+        "deadline": _time(spec.deadline),
         "started_at": _time(record.started_at),
         "finished_at": _time(record.finished_at),
         "wait_s": _waited(record, now),
@@ -161,6 +174,11 @@ def _add_environment(document: dict[str, Any], facts: TaskFacts) -> None:
         document["env_names"] = sorted(names)
     if env is not None:
         document["env"] = dict(sorted(env.items()))
+
+
+def _whole(number: float) -> float | int:
+    """A whole number without a fraction: `2`, not `2.0`."""
+    return int(number) if float(number).is_integer() else number
 
 
 def _time(at: float | None) -> str | None:
@@ -223,6 +241,13 @@ def _describe_usage(usage: Mapping[str, Any]) -> dict[str, Any]:
         "cpu_system_s": _seconds(usage.get("cpu_system_s")),
         "max_rss_bytes": memory,
     }
+
+
+def _describe_batch(first: int | None, last: int | None) -> str | None:
+    """The batch as the reference that means all of it: `101-10100`."""
+    if first is None:
+        return None
+    return str(first) if last in (None, first) else f"{first}-{last}"
 
 
 def _describe_dependencies(record: TaskRecord, edges: Sequence[Edge] | None) -> list[dict[str, Any]]:
@@ -328,20 +353,53 @@ def describe_pool(name: str, **facts: Unpack[PoolFacts]) -> dict[str, Any]:
         "scheduled": facts.get("scheduled", 0),
         "retrying": facts.get("retrying", 0),
         "running": facts.get("running", 0),
-        "reservations": 0,
+        "reservations": facts.get("reservations", 0),
         "oldest_ready_s": None if oldest is None or now is None else _seconds(now - oldest),
         "started": facts.get("started", 0),
         "succeeded": facts.get("succeeded", 0),
         "failed": facts.get("failed", 0),
         "retried": facts.get("retried", 0),
-        "wait_s": None,
-        "run_s": None,
-        "utilisation": None,
-        "fixed_start_hit_rate": None,
-        "deadline_hit_rate": None,
-        "worker_s": None,
-        "cost": None,
-        "groups": [],
+        "wait_s": facts.get("wait_s"),
+        "run_s": facts.get("run_s"),
+        "utilisation": facts.get("utilisation"),
+        "fixed_start_hit_rate": facts.get("fixed_start_hit_rate"),
+        "deadline_hit_rate": facts.get("deadline_hit_rate"),
+        "worker_s": _seconds(facts.get("worker_s")),
+        "cost": facts.get("cost"),
+        "groups": list(facts.get("groups", ())),
+    }
+
+
+class ResourceFacts(TypedDict, total=False):
+    """The numbers of a resource: `permits` of a semaphore, or `rate_s` (units a second) and `burst` of a token bucket.
+
+    `free`: units there now. `held_by`: ids of the tasks that hold some. `waiting`: tasks that lack some of it, None
+    where nobody knows. `changed`: by command, unlike the configuration.
+    """
+
+    permits: int | None
+    rate_s: float | None
+    burst: float | None
+    free: float | None
+    held_by: Sequence[int]
+    waiting: int | None
+    changed: bool
+
+
+def describe_resource(name: str, **facts: Unpack[ResourceFacts]) -> dict[str, Any]:
+    """The document of a resource; `rate` is text such as `10/s`, `rate_per_s` the same as a number."""
+    rate_s, free, burst = facts.get("rate_s"), facts.get("free"), facts.get("burst")
+    return {
+        "name": name,
+        "kind": "semaphore" if rate_s is None else "token bucket",
+        "permits": facts.get("permits"),
+        "rate": None if rate_s is None else format_rate(rate_s),
+        "rate_per_s": rate_s,
+        "burst": None if burst is None else _whole(burst),
+        "free": None if free is None else _whole(free),
+        "held_by": list(facts.get("held_by", ())),
+        "waiting": facts.get("waiting"),
+        "changed": facts.get("changed", False),
     }
 
 

@@ -46,6 +46,14 @@ class OnLost(StrEnum):
     HOLD = "hold"
 
 
+class OnMiss(StrEnum):
+    """What becomes of a fixed start that could not be kept within its tolerance (`--on-miss`)."""
+
+    RUN_LATE = "run-late"
+    SKIP = "skip"
+    FAIL = "fail"
+
+
 class Dependency(msgspec.Struct, frozen=True, omit_defaults=True):
     """One edge as asked for: `ref` is an id, a run of ids, a key or `last` before it is resolved."""
 
@@ -112,15 +120,22 @@ class TaskSpec(msgspec.Struct, omit_defaults=True, kw_only=True):
     array_index: int | None = None
     tenant: str = ""
     labels: dict[str, str] = {}
+    """What the workers it runs on must be (`--on`)."""
     uses: dict[str, float] = {}
+    """Amounts of resources by name (`--use`), taken all at once."""
     start_at: float | None = None
+    """A fixed start: its slots are reserved then."""
     tolerance_s: float = 1.0
-    on_miss: str = "run-late"
+    on_miss: str = OnMiss.RUN_LATE
     deadline: float | None = None
+    """Soft: it raises the urgency, nothing ends by it."""
     expires_at: float | None = None
+    """Not started by then, it is `missed`."""
     estimate_s: float | None = None
     group: str | None = None
+    """What it is gathered into; the group's command runs for it."""
     members: list[int] = []
+    """Of the task that a group runs: the tasks it was made of, which end as it does."""
     reaction: bool = False
     """Submitted with another task, to react to its end: not what `last` means."""
 
@@ -190,7 +205,9 @@ class TaskRecord(msgspec.Struct, kw_only=True):
     batch: int | None = None
     slot: int | None = None
     units: dict[str, list[int]] = {}
+    """The units of semaphores it holds now, by resource."""
     gathered_by: int | None = None
+    """The task that runs its group's command for it."""
     log: str | None = None
     usage: dict[str, Any] | None = None
     fingerprint: str | None = None

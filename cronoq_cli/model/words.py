@@ -73,6 +73,14 @@ def parse_tag(text: str) -> tuple[str, str]:
     return name, value
 
 
+def parse_label(text: str) -> tuple[str, str]:
+    """Name and value of a label of workers `K=V`, as `--on` asks for it; the value may be empty."""
+    try:
+        return parse_tag(text)
+    except UsageError as error:
+        raise UsageError(f"{text!r} is not a label", hint=error.hint) from error
+
+
 def parse_env_assignment(text: str) -> tuple[str, str | None]:
     """Name and value of `K=V`; the value is None for a bare `K`, which means the caller's own."""
     name, equals, value = text.partition("=")

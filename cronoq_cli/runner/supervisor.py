@@ -15,6 +15,7 @@ from cronoq_cli.runner.attempt import (
     Exit,
     Outcome,
     StartError,
+    encode_text,
     format_begin,
     format_ended,
     format_pid,
@@ -29,7 +30,7 @@ from cronoq_cli.runner.loop import Loop, Timer
 from cronoq_cli.runner.report import Reports, remove_report
 from cronoq_cli.runner.spawn import Spawner
 from cronoq_cli.runner.streams import SpawnError, measure_files
-from cronoq_cli.runner.tree import Census, find_ticks
+from cronoq_cli.runner.tree import Census, FileId, find_file_id, find_ticks
 from cronoq_cli.wire.runner import Cause, ErrorKind, Event, Message, format_message
 
 # So many starts at once, then ends and orders are looked at again.
@@ -61,7 +62,7 @@ class Supervisor:
         self.running: dict[str, Attempt] = {}
         self.ended: dict[str, Ended] = {}
         self.lanes = Lanes()
-        self.census = Census()
+        self.census = Census(self._find_logs)
         self.ladders = Ladders(loop, self.census, self.mains, self._finish)
         self.on_foreign_gone: Callable[[Attempt], None] | None = None
         self._limits = Limits(loop, self._expire)
@@ -164,6 +165,16 @@ class Supervisor:
 
     def _answer(self, event: Event, token: str) -> None:
         self._say(format_message({"event": event, "token": token}), at_once=True)
+
+    def _find_logs(self) -> dict[FileId, bytes]:
+        """The log files of what runs. A file of the user's own proves nothing: others may write to it."""
+        found = {}
+        for attempt in self.running.values():
+            for path in attempt.logs:
+                log = find_file_id(path)
+                if log is not None:
+                    found[log] = encode_text(attempt.token)
+        return found
 
     # --- starting ---
 

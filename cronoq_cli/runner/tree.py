@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import signal
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import Final, NamedTuple
 
 from cronoq_cli.runner.spawn import TOKEN_VARIABLE
@@ -67,10 +67,20 @@ def find_ticks(pid: int) -> int | None:
     return process.ticks if process is not None else None
 
 
-class Census:
-    """All processes at one moment, and the tokens in their environments, remembered between moments."""
+FileId = tuple[int, int]
+"""Device and inode of a file."""
 
-    def __init__(self) -> None:
+
+class Census:
+    """All processes at one moment, and the tokens in their environments, remembered between moments.
+
+    `find_logs` tells the log files of running attempts with their tokens: a process that has thrown its environment
+    away and left session and parent is still known by the log it writes to.
+    """
+
+    def __init__(self, find_logs: Callable[[], dict[FileId, bytes]] = dict) -> None:
+        self._find_logs = find_logs
+        self._logs: dict[FileId, bytes] | None = None
         self._tokens: dict[tuple[int, int], bytes | None] = {}
         self._readings: dict[tuple[int, int], int] = {}
         self._self = os.getpid()
@@ -88,6 +98,7 @@ class Census:
                     processes[process.pid] = process
                     children.setdefault(process.parent, []).append(process.pid)
         self.processes, self._children = processes, children
+        self._logs = None
         living = {(process.pid, process.ticks) for process in processes.values()}
         self._tokens = {key: token for key, token in self._tokens.items() if key in living}
         self._readings = {key: count for key, count in self._readings.items() if key in living}
@@ -108,19 +119,30 @@ class Census:
         return self.list_descendants(self._children.get(self._self, ()))
 
     def find_token(self, pid: int) -> bytes | None:
-        """The attempt's token in the environment of a process, as far as it may be read."""
+        """The attempt's token in the environment of a process, else that of the attempt whose log it writes to, as
+        far as either may be read.
+        """
         process = self.processes.get(pid)
         if process is None or process.dead:
             return None
         key = (pid, process.ticks)
         if key in self._tokens:
             return self._tokens[key]
-        token = _read_token(pid)
+        token = _read_token(pid) or self._find_writer(pid)
         count = self._readings.get(key, 0) + 1
         self._readings[key] = count
         if token is not None or count >= _READINGS:
             self._tokens[key] = token
         return token
+
+    def _find_writer(self, pid: int) -> bytes | None:
+        if self._logs is None:
+            self._logs = self._find_logs()
+        for number in (1, 2):
+            found = find_file_id(f"/proc/{pid}/fd/{number}")
+            if found is not None and found in self._logs:
+                return self._logs[found]
+        return None
 
     def list_trees(self, roots: list[Root], among: Iterable[int], sessions: Container[int]) -> list[list[Process]]:
         """For each root the living processes among these pids that it leads, that carry its token, that were
@@ -147,6 +169,15 @@ class Census:
     def _list_living(self, pids: Iterable[int]) -> list[Process]:
         found = (self.processes.get(pid) for pid in pids)
         return [process for process in found if process is not None and not process.dead]
+
+
+def find_file_id(path: str | bytes) -> FileId | None:
+    """Which file that is, links followed; None where it cannot be seen."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _read_token(pid: int) -> bytes | None:

@@ -20,7 +20,9 @@ class Changes(msgspec.Struct, kw_only=True):
     already stored; `respecced`: records whose spec changed too (edit). `edges_opened`, `edges_closed`: open
     dependencies. `forgotten_edges`: tasks whose open edges are all dropped. `envs`: environments by hash, stored
     once (blob of NUL-separated K=V). `stdins`: kept standard input by task. `pools`: stored pool state by name
-    (None: reset). `removed`: tasks deleted with all that belongs to them.
+    (None: reset). `run_times`: what was learned by (pool, kind), as numbers (None: forgotten). `resources`: stored
+    state of resources changed by command, by name (None: reset). `removed`: tasks deleted with all that belongs to
+    them.
     """
 
     new: list[TaskRecord] = []
@@ -35,6 +37,8 @@ class Changes(msgspec.Struct, kw_only=True):
     envs: dict[str, bytes] = {}
     stdins: dict[int, bytes] = {}
     pools: dict[str, dict[str, object] | None] = {}
+    run_times: dict[tuple[str, str], list[float] | None] = {}
+    resources: dict[str, dict[str, object] | None] = {}
     removed: list[int] = []
 
     def __bool__(self) -> bool:
@@ -65,14 +69,17 @@ class Filter(msgspec.Struct, kw_only=True):
 
 class LiveState(msgspec.Struct, kw_only=True):
     """All that recovery needs. `tasks`: every live task and every one that is `leaving`, in seq order; `edges`:
-    open edges; `batches`: those with live members; `next_id`: the smallest id never used; `damaged`: ids of
-    rows that could not be decoded, already set aside as failed in the store, with the reason."""
+    open edges; `batches`: those with live members; `next_id`: the smallest id never used; `run_times`, `resources`: as
+    `Changes` has them, what cannot be decoded left out; `damaged`: ids of rows that could not be decoded, already set
+    aside as failed in the store, with the reason."""
 
     tasks: list[TaskRecord]
     edges: list[Edge]
     batches: list[Batch]
     pools: dict[str, dict[str, object]]
     next_id: int
+    run_times: dict[tuple[str, str], list[float]] = {}
+    resources: dict[str, dict[str, object]] = {}
     damaged: dict[int, str] = {}
 
 
@@ -110,6 +117,8 @@ class StoreReader(Protocol):
     def find_env(self, env_id: str) -> bytes | None: ...
     def find_stdin(self, task_id: int) -> bytes | None: ...
     def find_batch(self, first: int) -> Batch | None: ...
+    def load_run_times(self) -> dict[tuple[str, str], list[float]]: ...
+    def load_resources(self) -> dict[str, dict[str, object]]: ...
     def read_live(self) -> LiveState:
         """What `load_live` reads, at one moment, for those who only look: damaged rows are left out, nothing is set
         aside."""

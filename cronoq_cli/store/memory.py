@@ -34,6 +34,8 @@ class MemoryBase:
         self.envs: dict[str, bytes] = {}
         self.stdins: dict[int, bytes] = {}
         self.pools: dict[str, dict[str, object]] = {}
+        self.run_times: dict[tuple[str, str], list[float]] = {}
+        self.resources: dict[str, dict[str, object]] = {}
         self.events: list[Transition] = []
         self.last_seq = 0
         self.highest_id = 0
@@ -91,11 +93,9 @@ class MemoryStore:
         self._write_edges(changes)
         base.batches.update((batch.first, _copy(batch)) for batch in changes.batches)
         base.stdins.update(changes.stdins)
-        for name, state in changes.pools.items():
-            if state is None:
-                base.pools.pop(name, None)
-            else:
-                base.pools[name] = dict(state)
+        _store(base.pools, changes.pools)
+        _store(base.resources, changes.resources)
+        _store(base.run_times, changes.run_times)
         seqs = [self._record(event) for event in changes.transitions]
         self._delete(changes.removed)
         return seqs
@@ -160,6 +160,8 @@ class MemoryStore:
             batches=[_copy(b) for _, b in sorted(base.batches.items()) if live & {*range(b.first, b.last + 1)}],
             pools={name: dict(state) for name, state in base.pools.items()},
             next_id=base.highest_id + 1,
+            run_times=self.load_run_times(),
+            resources=self.load_resources(),
         )
 
     def read_live(self) -> LiveState:
@@ -288,8 +290,25 @@ class MemoryStore:
         found = self._base.batches.get(first)
         return _copy(found) if found else None
 
+    def load_run_times(self) -> dict[tuple[str, str], list[float]]:
+        """What was learned of run times, by (pool, kind)."""
+        return {key: list(data) for key, data in self._base.run_times.items()}
+
+    def load_resources(self) -> dict[str, dict[str, object]]:
+        """The stored state of resources changed by command, by name."""
+        return {name: dict(state) for name, state in self._base.resources.items()}
+
     def close(self) -> None:
         """Nothing to close."""
+
+
+def _store(kept: dict[Any, Any], changes: Mapping[Any, Any]) -> None:
+    """Take copies of the changed values over; None takes one away."""
+    for key, value in changes.items():
+        if value is None:
+            kept.pop(key, None)
+        else:
+            kept[key] = value.copy()
 
 
 def _copy(record: Any) -> Any:

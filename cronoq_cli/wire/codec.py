@@ -16,7 +16,7 @@ import msgspec
 
 from cronoq_cli.errors import CronoqError, ExitStatus, InvalidError, ProtocolError
 from cronoq_cli.wire.requests import ANY_VERSION, Reply, Request
-from cronoq_cli.wire.version import LINE_MARK, PROTOCOL, VERSION
+from cronoq_cli.wire.version import LINE_MARK, PROTOCOL, VERSION, is_newer
 
 MAX_REQUEST = 64 * 1024 * 1024
 """Bytes of a frame towards the daemon."""
@@ -243,6 +243,8 @@ def _decode_known(envelope: _Envelope) -> Request:
     try:
         request: Request = msgspec.convert(envelope.request, Request, str_keys=True)
     except (msgspec.ValidationError, ValueError, RecursionError) as error:
+        if is_newer(envelope.client, VERSION) and not envelope.as_is:
+            raise newer_client(envelope.client) from None  # which may well ask for what this version does not know
         hint = None if envelope.client == VERSION else _both_versions(envelope.client)
         raise InvalidError(f"malformed request: {_one_line(error)}", hint=hint) from None
     return request
@@ -257,11 +259,24 @@ def _decode_any_version(envelope: _Envelope) -> Request:
                 return cast(Request, msgspec.convert(known | {"type": envelope.request["type"]}, kind))
             except msgspec.ValidationError:
                 break
+    older = "use a client as new as the daemon; status, stop and restart work with this one too"
     raise ProtocolError(
         f"the client speaks protocol {envelope.protocol}, the daemon protocol {PROTOCOL}: "
         + _both_versions(envelope.client),
-        hint="bring the daemon up to date with: cronoq daemon restart",
+        hint=_RESTART if envelope.protocol > PROTOCOL else older,
     )
+
+
+def newer_client(client: str) -> ProtocolError:
+    """The answer to a client of a newer version, which then restarts this daemon or asks again as it is."""
+    return ProtocolError(
+        f"the client is cronoq {_one_line(client)[:40]}, the daemon cronoq {VERSION}",
+        hint=_RESTART,
+        code=NEWER_CLIENT.decode(),
+    )
+
+
+_RESTART = "bring the daemon up to date with: cronoq daemon restart"
 
 
 def _both_versions(client: str) -> str:

@@ -53,6 +53,8 @@ class Submit(_Request, tag="submit"):
     members: int | None = None
     """How many of the specs, from the front, are the batch; the rest are reactions."""
     dry_run: bool = False
+    no_wait: bool = False
+    """Refused at once where the overflow policy would have the submitter wait for room."""
 
 
 class ListTasks(_Request, tag="list"):
@@ -73,10 +75,14 @@ class ShowTasks(_Request, tag="show"):
 
 
 class WaitTasks(_Request, tag="wait"):
-    """Answered when all (or `any`) of the selected tasks are final, with their documents."""
+    """Answered when all (or `any`) of the selected tasks are final, with their documents.
+
+    `now`: answered at once, by a refusal when they are not.
+    """
 
     select: Selector
     any: bool = False
+    now: bool = False
 
 
 class Cancel(_Request, tag="cancel"):
@@ -156,6 +162,15 @@ class TaskChanges(msgspec.Struct, kw_only=True, omit_defaults=True):
     tags: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
     keep_s: float | msgspec.UnsetType | None = msgspec.UNSET
     nice: int | msgspec.UnsetType | None = msgspec.UNSET
+    tenant: str | msgspec.UnsetType = msgspec.UNSET
+    labels: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
+    uses: dict[str, float] | msgspec.UnsetType = msgspec.UNSET
+    start_at: float | msgspec.UnsetType | None = msgspec.UNSET
+    tolerance_s: float | msgspec.UnsetType = msgspec.UNSET
+    on_miss: str | msgspec.UnsetType = msgspec.UNSET
+    deadline: float | msgspec.UnsetType | None = msgspec.UNSET
+    expires_at: float | msgspec.UnsetType | None = msgspec.UNSET
+    estimate_s: float | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class Edit(_Request, tag="edit"):
@@ -221,6 +236,49 @@ class ResumePool(_Request, tag="pool-resume"):
     names: list[str] = []
 
 
+class ScalePool(_Request, tag="pool-scale"):
+    """Another size of a pool: a number of `workers`, or a range from `min` to `max`; a None of a range stays."""
+
+    name: str
+    workers: int | None = None
+    min: int | None = None
+    max: int | None = None
+
+
+class SetPool(_Request, tag="pool-set"):
+    """Change settings of a pool until they are reset: plain values by key, as `config/live` judges them."""
+
+    name: str
+    changes: dict[str, Any]
+
+
+class ResetPool(_Request, tag="pool-reset"):
+    """Back to what the configuration says in these pools; `all` when the list is empty."""
+
+    names: list[str] = []
+
+
+class Resources(_Request, tag="resources"):
+    """Documents of all resources, or of `name`."""
+
+    name: str | None = None
+
+
+class SetResource(_Request, tag="resource-set"):
+    """Change a resource: `permits` of a semaphore; `rate_s` (units a second) and `burst` of a token bucket."""
+
+    name: str
+    permits: int | None = None
+    rate_s: float | None = None
+    burst: float | None = None
+
+
+class Explain(_Request, tag="explain"):
+    """Why the selected tasks wait, when they are expected to start, or what decided their end."""
+
+    select: Selector
+
+
 class DaemonStatus(_Request, tag="daemon-status"):
     """What the daemon is and what its last start recovered."""
 
@@ -260,12 +318,18 @@ Request = (
     | Pools
     | PausePool
     | ResumePool
+    | ScalePool
+    | SetPool
+    | ResetPool
+    | Resources
+    | SetResource
+    | Explain
     | DaemonStatus
     | DaemonStop
     | Reload
 )
 
-READS = (ListTasks, ShowTasks, Events, Pools, DaemonStatus)
+READS = (ListTasks, ShowTasks, Events, Pools, Resources, Explain, DaemonStatus)
 """Requests that change nothing: answered from the store when no daemon runs (client/offline)."""
 
 ANY_VERSION = (DaemonStatus, DaemonStop)

@@ -27,30 +27,30 @@ def batch(*tasks: dict[str, Any]) -> str:
 def test_arguments_are_neither_joined_nor_split_nor_expanded(shared) -> None:
     words = ["a b", "", "x'y", '"', "$HOME", "*", "l1\nl2", "-n", "--help", "ü", "\\", "`id`", "%s", "{}"]
     expected = "".join(f"<{word}>" for word in words)
-    assert shared.ok("run", "--", "printf", "<%s>", *words) == expected
+    assert shared.output("--", "printf", "<%s>", *words) == expected
     task = shared.show("last")
     assert task["command"] == ["printf", "<%s>", *words]
     again = int(shared.ok("rerun", task["id"]))
     shared.wait_for(again)
-    assert shared.logs(again).decode() == expected
+    assert shared.read_log(again).decode() == expected
     first = int(shared.ok("submit", "--batch", "-", input=batch({"command": ["printf", "<%s>", *words]})))
     shared.wait_for(first)
-    assert shared.logs(first).decode() == expected
+    assert shared.read_log(first).decode() == expected
 
 
 def test_options_after_the_command_belong_to_it(shared) -> None:
-    assert shared.ok("run", "echo", "--timeout", "1s", "-h", "--json") == "--timeout 1s -h --json\n"
+    assert shared.output("echo", "--timeout", "1s", "-h", "--json") == "--timeout 1s -h --json\n"
 
 
 def test_bytes_that_are_no_text_reach_the_task_as_they_are(shared) -> None:
     raw = b"\xff\xfe caf\xe9 \xc3"
     task_id = shared.submit("--", "printf", "%s", raw)
     shared.wait_for(task_id)
-    assert shared.logs(task_id) == raw
+    assert shared.read_log(task_id) == raw
     assert os.fsencode(shared.show(task_id)["command"][2]) == raw
     name = shared.home / os.fsdecode(b"latin-\xe9")
     name.write_text("found")
-    assert shared.ok("run", "--", "cat", os.fsencode(name)) == "found"
+    assert shared.output("--", "cat", os.fsencode(name)) == "found"
     assert "\\xff" in shared.ok("show", task_id) or "\ufffd" in shared.ok("show", task_id)
 
 
@@ -59,11 +59,11 @@ def test_each_line_is_one_argument_whatever_is_in_it(shared) -> None:
     given = shared.ok("submit", "--each", "-", "--", "printf", "<%s>", "{}", input="\n".join(lines) + "\n").strip()
     first = int(given.partition("-")[0])
     shared("wait", given)
-    assert [shared.logs(first + n).decode() for n in range(len(lines))] == [f"<{line}>" for line in lines]
+    assert [shared.read_log(first + n).decode() for n in range(len(lines))] == [f"<{line}>" for line in lines]
     quoted = shared.ok("submit", "--each", "-", "-c", "printf '<%s>' {}", input="\n".join(lines) + "\n").strip()
     first = int(quoted.partition("-")[0])
     shared("wait", quoted)
-    assert [shared.logs(first + n).decode() for n in range(len(lines))] == [f"<{line}>" for line in lines]
+    assert [shared.read_log(first + n).decode() for n in range(len(lines))] == [f"<{line}>" for line in lines]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_malformed_line_of_a_batch_is_named_and_nothing_is_queued(shared, task
 
 
 def test_the_longest_argument_the_system_takes_is_run(shared) -> None:
-    assert shared.ok("run", "--", "sh", "-c", "echo ${#1}", "sh", "x" * LONGEST_ARGUMENT) == f"{LONGEST_ARGUMENT}\n"
+    assert shared.output("--", "sh", "-c", "echo ${#1}", "sh", "x" * LONGEST_ARGUMENT) == f"{LONGEST_ARGUMENT}\n"
 
 
 def test_an_argument_the_system_refuses_fails_with_its_reason(shared) -> None:
@@ -102,7 +102,7 @@ def test_an_argument_the_system_refuses_fails_with_its_reason(shared) -> None:
     task = shared.wait_for(task_id)
     assert (task["status"], task["exit_code"], task["attempt"]) == ("failed", 126, 1)
     assert "rgument list too long" in task["reason"]
-    assert shared.ok("run", "--", "echo", "alive") == "alive\n"
+    assert shared.output("--", "echo", "alive") == "alive\n"
 
 
 def test_a_command_line_of_a_mebibyte_is_run_and_cut_where_it_is_listed(shared) -> None:
@@ -123,7 +123,7 @@ def test_a_shell_line_of_a_mebibyte_is_run_or_fails_with_the_reason(shared) -> N
     task_id = int(shared.ok("submit", "--batch", "-", input=batch({"shell": line})))
     task = shared.wait_for(task_id)
     if task["status"] == "succeeded":
-        assert shared.logs(task_id) == b"%d\n" % MIB
+        assert shared.read_log(task_id) == b"%d\n" % MIB
     else:
         assert task["exit_code"] == 126
         assert "rgument list too long" in task["reason"]

@@ -84,16 +84,16 @@ def test_the_submitters_path_finds_the_program(shared, tmp_path) -> None:
     tool = tmp_path / "only-here"
     tool.write_text("#!/bin/sh\necho found\n")
     tool.chmod(0o755)
-    assert shared.ok("run", "--", "only-here", env={"PATH": f"{tmp_path}:{os.environ['PATH']}"}) == "found\n"
+    assert shared.output("--", "only-here", env={"PATH": f"{tmp_path}:{os.environ['PATH']}"}) == "found\n"
     assert shared("run", "--", "only-here").returncode == 127
 
 
 def test_options_set_take_over_and_leave_out_variables(shared, tmp_path) -> None:
     (tmp_path / "vars").write_text('FROM_FILE="a b"\n# comment\nOVER=file\n')
     words = ("-E", "SET=1", "-E", "OVER=option", "--env-file", str(tmp_path / "vars"), "--", "env")
-    seen = dict(line.split("=", 1) for line in shared.ok("run", *words, env={"KEPT": "k"}).splitlines() if "=" in line)
+    seen = dict(line.split("=", 1) for line in shared.output(*words, env={"KEPT": "k"}).splitlines() if "=" in line)
     assert (seen["SET"], seen["OVER"], seen["FROM_FILE"], seen["KEPT"]) == ("1", "option", "a b", "k")
-    clean = shared.ok("run", "--clean-env", "-E", "TAKEN", "--", "env", env={"KEPT": "k", "TAKEN": "t"})
+    clean = shared.output("--clean-env", "-E", "TAKEN", "--", "env", env={"KEPT": "k", "TAKEN": "t"})
     assert "TAKEN=t" in clean
     assert "KEPT" not in clean
 
@@ -101,7 +101,7 @@ def test_options_set_take_over_and_leave_out_variables(shared, tmp_path) -> None
 def test_the_environment_says_what_the_task_is(shared) -> None:
     seen = dict(
         line.split("=", 1)
-        for line in shared.ok("run", "-n", "job", "-k", "the-key", "--retries", "2", "--", "env").splitlines()
+        for line in shared.output("-n", "job", "-k", "the-key", "--retries", "2", "--", "env").splitlines()
         if line.startswith("CRONOQ_")
     )
     task = shared.show("last")
@@ -136,11 +136,11 @@ def test_secrets_are_closed_to_others_and_shown_only_when_asked_for(cronoq) -> N
 
 
 def test_a_shell_line_is_run_by_bin_sh_whatever_the_users_shell_is_and_show_says_so(shared) -> None:
-    assert shared.ok("run", "echo $0", env={"SHELL": "/bin/false"}) == "/bin/sh\n"
+    assert shared.output("echo $0", env={"SHELL": "/bin/false"}) == "/bin/sh\n"
     assert "/bin/sh" in json.dumps(shared.show("last"))
     bash = shutil.which("bash")
     assert bash
-    assert shared.ok("run", "--shell", bash, "echo ${BASH_VERSION:+bash}") == "bash\n"
+    assert shared.output("--shell", bash, "echo ${BASH_VERSION:+bash}") == "bash\n"
     missing = shared("submit", "--shell", "/no/such/shell", "true")
     assert missing.returncode in (2, 7)
     assert "/no/such/shell" in missing.stderr
@@ -156,8 +156,8 @@ def test_a_daemon_started_in_a_directory_that_goes_away_still_runs_tasks(cronoq,
     gone.rmdir()
     for pid in (cronoq.find_daemon(), *cronoq.list_runners()):
         assert os.readlink(f"/proc/{pid}/cwd") == "/"
-    assert cronoq.ok("run", "--", "pwd", cwd=tmp_path) == f"{tmp_path}\n"
-    assert cronoq.ok("run", "-C", "/usr", "--", "pwd") == "/usr\n"
+    assert cronoq.output("--", "pwd", cwd=tmp_path) == f"{tmp_path}\n"
+    assert cronoq.output("-C", "/usr", "--", "pwd") == "/usr\n"
 
 
 def test_a_directory_that_is_gone_at_the_start_fails_the_attempt_and_the_task_runs_nowhere_else(
@@ -197,7 +197,7 @@ def test_a_file_as_directory_is_a_clear_reason(shared, tmp_path) -> None:
 
 def test_a_relative_directory_is_the_callers(shared, tmp_path) -> None:
     (tmp_path / "sub").mkdir()
-    assert shared.ok("run", "-C", "sub", "--", "pwd", cwd=tmp_path) == f"{tmp_path}/sub\n"
+    assert shared.output("-C", "sub", "--", "pwd", cwd=tmp_path) == f"{tmp_path}/sub\n"
 
 
 def test_a_caller_whose_own_directory_is_gone_gets_a_clear_word(shared, tmp_path) -> None:
@@ -229,7 +229,7 @@ def test_a_caller_whose_own_directory_is_gone_gets_a_clear_word(shared, tmp_path
 
 def test_a_task_that_wants_input_ends_at_once(shared) -> None:
     line = 'cat; read x; echo "<$x>"; tty; (: < /dev/tty) 2>/dev/null || echo no terminal; readlink /proc/self/fd/0'
-    assert shared.ok("run", line, timeout=10) == "<>\nnot a tty\nno terminal\n/dev/null\n"
+    assert shared.output(line, timeout=10) == "<>\nnot a tty\nno terminal\n/dev/null\n"
 
 
 def test_input_given_at_submission_is_the_same_on_every_attempt(shared) -> None:
@@ -261,7 +261,7 @@ def test_an_input_file_is_opened_at_each_attempt_and_a_missing_one_is_retried(sh
     (tmp_path / "data").write_text("here")
     task = shared.wait_for(task_id)
     assert task["status"] == "succeeded"
-    assert shared.logs(task_id) == b"here"
+    assert shared.read_log(task_id) == b"here"
 
 
 @pytest.mark.parametrize("closed", ["<&-", "<&- >&-", "<&- >&- 2>&-"])

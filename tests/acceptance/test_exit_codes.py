@@ -238,10 +238,15 @@ def test_several_tasks_give_1_when_one_did_not_succeed(known) -> None:
         (["-C", "/nonexistent"], "true", 125),
     ],
 )
-def test_one_task_gives_its_own_status_to_run_to_submit_wait_and_to_wait(known, options, script, status) -> None:
+def test_one_task_gives_its_own_status_to_run_and_to_wait(known, options, script, status) -> None:
     assert known("run", *options, "--", "sh", "-c", script).returncode == status
-    assert known("submit", "--wait", *options, "--", "sh", "-c", script).returncode == status
-    assert known("wait", "last").returncode == status
+    task_id = known.ask("ls", "last")["tasks"][0]["id"]
+    assert known("wait", task_id).returncode == status
+
+
+def test_a_submission_that_waits_gives_the_status_of_its_task(known) -> None:
+    for option in ("--wait", "--follow"):
+        assert known("submit", option, "--", "sh", "-c", "exit 9").returncode == 9
 
 
 def test_a_task_that_ends_without_a_code_gives_125(known) -> None:

@@ -92,7 +92,7 @@ def test_an_end_without_space_is_kept_and_scheduling_goes_on_when_there_is_space
     assert (task["exit_code"], task["attempt"]) == (6, 1)
     assert (tmp_path / "runs").read_text() == "ran\n"
     assert small.find_daemon() == daemon
-    small.ok("run", "true")
+    small.output("true")
 
 
 def _cpu_s(pid: int) -> float:
@@ -170,7 +170,7 @@ def test_a_first_start_on_a_full_disk_is_a_clear_word_and_no_ruin(small, disk) -
     assert "space" in done.stderr
     small.wait_until(lambda: not small.list_processes(), within_s=5)
     filler.unlink()
-    small.ok("run", "true")
+    small.output("true")
 
 
 def test_a_task_whose_output_finds_no_space_gets_the_error_itself_and_ends_with_its_own_code(small, disk) -> None:
@@ -190,7 +190,7 @@ def test_a_full_disk_for_the_users_own_output_is_the_tasks_own_affair(cronoq, di
     task = cronoq.wait_for(cronoq.submit("-o", str(disk / "out"), "--", "sh", "-c", "echo x || exit 9"))
     assert task["status"] == "failed"
     assert task["exit_code"] in (9, None)
-    assert cronoq.ok("run", "--", "echo", "alive") == "alive\n"
+    assert cronoq.output("--", "echo", "alive") == "alive\n"
 
 
 def test_below_the_guard_new_work_is_refused_and_what_runs_goes_on(cronoq, tmp_path) -> None:

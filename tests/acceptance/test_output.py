@@ -166,6 +166,42 @@ def test_files_of_the_users_own_are_appended_with_the_ids_in_their_names(shared,
     assert shared.logs(first) == b"out\n"
 
 
+def test_a_file_that_is_also_the_commands_own_output_is_not_shown_into_itself(shared, tmp_path) -> None:
+    """It would grow until the disk is full."""
+    own = tmp_path / "own"
+    with own.open("ab") as stream:
+        for words in (("run", "-o", str(own)), ("run", "-e", str(own)), ("submit", "-f", "-o", str(own))):
+            done = shared.start(*words, "--", "sh", "-c", "echo out; echo err >&2", stdout=stream)
+            notes = done.communicate(timeout=30)[1]
+            assert done.returncode == 0
+            assert f"{own} is what this command writes to".encode() in notes
+        task_id = shared.show("last")["id"]
+        assert shared.start("logs", task_id, stdout=stream, stderr=subprocess.DEVNULL).wait(30) == 0
+    assert own.stat().st_size < 100
+
+
+@pytest.mark.parametrize("path", ["-", "/dev/stdout", "/dev/stderr", "/dev/fd/1", "/proc/self/fd/1", "/dev/tty"])
+def test_the_commands_own_streams_are_no_files_for_the_task(shared, path) -> None:
+    for option in ("-o", "-e"):
+        done = shared("submit", option, path, "--", "true")
+        assert done.returncode == 2
+        assert path in done.stderr
+
+
+def test_output_into_a_pipe_is_left_to_its_reader(shared, tmp_path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    refused = shared.wait_for(shared.submit("-o", str(tmp_path / "pipe"), "--", "echo", "x"))
+    assert refused["status"] == "failed"
+    assert "pipe" in refused["reason"]
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    done = shared("run", "-o", str(tmp_path / "pipe"), "--", "echo", "x", timeout=20)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert os.read(reader, 100) == b"x\n"
+    os.close(reader)
+    done = shared("run", "-o", "/dev/full", "--", "sh", "-c", "echo x || exit 9", timeout=20)
+    assert (done.returncode, done.stdout) == (9, "")
+
+
 def test_an_output_file_that_cannot_be_opened_fails_the_attempt_with_the_reason(shared, tmp_path) -> None:
     task_id = shared.submit("-o", str(tmp_path / "missing" / "file"), "--", "true")
     task = shared.wait_for(task_id)

@@ -22,11 +22,11 @@ TREE = f"""
     echo $$ >> pids
     sleep 1000 & echo $! >> pids
     setsid sh -c 'echo $$ >> pids; exec sleep 1000' &
-    ( sh -c 'echo $$ >> pids; sleep 1000' & )
+    ( env -i setsid sh -c 'echo $$ >> pids; sleep 1000' & )
     sh -c 'echo $$ >> pids; {IGNORES_TERM}' &
     sleep 1000
 """
-"""A child, one in its own session, an orphan, and one that ignores TERM."""
+"""A child, one in its own session, an orphan without environment, and one that ignores TERM."""
 
 
 def is_alive(pid: int) -> bool:
@@ -167,7 +167,7 @@ def test_a_cancelled_tree_is_gone_within_its_grace_and_its_slot_is_free_only_the
         == "cancelled"
     )
     cronoq.wait_for(next_id, "succeeded")
-    seen = cronoq.logs(next_id).decode()
+    seen = cronoq.read_log(next_id).decode()
     assert "alive" not in seen
     assert grace_s * 0.8 < float(seen) - cancelled < grace_s + 1.5
     assert not any(map(is_alive, pids))
@@ -208,7 +208,7 @@ def test_a_background_child_does_not_keep_the_task_and_what_it_writes_later_is_l
     assert task["status"] == "succeeded"
     assert task["left_behind"] in (1, 2)  # the shell, and the sleep it is in
     (tmp_path / "go").touch()
-    shared.wait_until(lambda: shared.logs("last") == b"done\nlater\n")
+    shared.wait_until(lambda: shared.read_log("last") == b"done\nlater\n")
     assert shared("signal", "KILL", "last").returncode == 4
     strays += [int(pid) for pid in Path(f"/proc/{strays[0]}/task/{strays[0]}/children").read_text().split()]
 
@@ -224,37 +224,45 @@ def test_a_task_that_becomes_a_daemon_succeeds_and_is_left_alone(cronoq, tmp_pat
     pool = cronoq.ask("pool", "show", "default")["pool"]
     assert pool["running"] == 0
     cronoq.ok("daemon", "restart")
-    cronoq.ok("run", "true")
+    cronoq.output("true")
     assert all(map(is_alive, strays))
+
+
+def test_a_pool_may_end_what_its_tasks_leave_behind(cronoq, tmp_path) -> None:
+    cronoq.configure('[pools.default]\nleftovers = "kill"\n')
+    line = "setsid sleep 300 & echo $! > pids; exit 3"
+    task = cronoq.wait_for(cronoq.submit("--grace", "1s", "-C", str(tmp_path), line))
+    assert (task["exit_code"], task["left_behind"]) == (3, 0)
+    assert not any(map(is_alive, read_pids(tmp_path / "pids")))
 
 
 # -- races -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_task_cancelled_the_moment_it_starts_is_gone_a_thousand_times(cronoq) -> None:
+def test_a_task_cancelled_the_moment_it_starts_is_gone_five_hundred_times(cronoq) -> None:
     cronoq.configure("[pools.default]\nworkers = 50\n")
     cronoq.ok("daemon", "start")
     daemon = cronoq.find_daemon()
-    for _ in range(20):
+    for _ in range(10):
         first, last = submit_each(cronoq, ["exec sleep 1000"] * 50)
         cronoq.ok("cancel", f"{first}-{last}")
     cronoq.wait_until(lambda: not any(b"sleep" in Path(f"/proc/{pid}/cmdline").read_bytes() for pid in _tasks(cronoq)))
     counts = _count_statuses(cronoq)
-    assert counts == {"cancelled": 1000}
+    assert counts == {"cancelled": 500}
     assert cronoq.find_daemon() == daemon
     assert len(cronoq.list_runners()) == 1
     assert_log_is_clean(cronoq)
 
 
-def test_tasks_that_end_while_they_are_cancelled_have_one_end_two_thousand_times(cronoq) -> None:
+def test_tasks_that_end_while_they_are_cancelled_have_one_end_a_thousand_times(cronoq) -> None:
     cronoq.configure("[pools.default]\nworkers = 16\n")
     cronoq.ok("daemon", "start")
-    for _ in range(20):
+    for _ in range(10):
         first, last = submit_each(cronoq, [f"sleep 0.0{n % 21:02}" for n in range(100)])
         done = cronoq("cancel", f"{first}-{last}")
         assert done.returncode in (0, 1, 4), done.stderr
     cronoq.wait_until(lambda: not set(_count_statuses(cronoq)) - {"succeeded", "cancelled"}, within_s=30)
-    assert sum(_count_statuses(cronoq).values()) == 2000
+    assert sum(_count_statuses(cronoq).values()) == 1000
     ends: dict[int, int] = {}
     for event in cronoq.ask("events")["events"]:
         if event["status"] in ("succeeded", "cancelled", "failed"):
@@ -293,10 +301,10 @@ def test_as_process_one_all_codes_are_right_and_no_orphan_becomes_a_zombie(crono
     )
     try:
         cronoq.wait_until(lambda: cronoq("daemon", "status").returncode == 0)
-        first, last = submit_each(cronoq, [f"(sleep 0.2 &) ; exit {n % 5}" for n in range(300)])
+        first, last = submit_each(cronoq, [f"(sleep 0.2 &) ; exit {n % 5}" for n in range(200)])
         cronoq("wait", f"{first}-{last}", timeout=60)
         tasks = cronoq.ask("ls", "--limit", "all")["tasks"]
-        assert len(tasks) == 300
+        assert len(tasks) == 200
         assert all(task["exit_code"] == (task["id"] - first) % 5 for task in tasks)
         cronoq.wait_until(lambda: not list_zombies(cronoq.list_processes()), within_s=5)
         cronoq.ok("daemon", "stop")
@@ -323,7 +331,7 @@ def test_tasks_start_with_default_signals_whatever_the_daemon_was_started_with(c
         signal.pthread_sigmask(signal.SIG_BLOCK, hushed)
 
     cronoq.ok("daemon", "start", preexec_fn=hush)
-    status = cronoq.ok("run", "--", "grep", "^Sig", "/proc/self/status")
+    status = cronoq.output("--", "grep", "^Sig", "/proc/self/status")
     masks = {name: int(mask, 16) for name, mask in (line.split(":") for line in status.splitlines()) if name != "SigQ"}
     assert masks["SigIgn"] == masks["SigBlk"] == 0
     task_id = cronoq.submit("--stop-signal", "INT", "--", "sleep", "100")
@@ -406,23 +414,24 @@ def test_when_the_runner_is_killed_its_trees_are_ended_and_only_then_the_attempt
     task = cronoq.wait_for(task_id, "dead_lettered")
     assert "lost" in task["reason"]
     assert not any(map(is_alive, pids))
-    cronoq.ok("run", "true")
+    cronoq.output("true")
 
 
 # -- limits ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_huge_limit_of_descriptors_does_not_slow_starts_down(cronoq) -> None:
+def test_the_highest_limit_of_descriptors_does_not_slow_starts_down(cronoq) -> None:
     most = int(Path("/proc/sys/fs/nr_open").read_text())
+    highest = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 
     def raise_limit() -> None:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        except (ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (highest, highest))
 
-    try:
-        cronoq.ok("daemon", "start", preexec_fn=raise_limit)
-    except subprocess.SubprocessError:
-        pytest.skip("the limit of descriptors cannot be raised here")
-    assert cronoq.ok("run", "ulimit -n").strip() == str(most)
+    cronoq.ok("daemon", "start", preexec_fn=raise_limit)
+    assert int(cronoq.output("ulimit -n")) in (most, highest)
     first, last = submit_each(cronoq, ["true"] * 20)
     cronoq.ok("wait", f"{first}-{last}")
     fastest = min(task["run_s"] for task in cronoq.ask("ls", "--limit", "all")["tasks"])
@@ -435,9 +444,9 @@ def test_descriptors_and_children_stay_flat(cronoq) -> None:
         return {name: len(os.listdir(f"/proc/{pid}/fd")) for name, pid in parts.items()}
 
     cronoq.configure("[pools.default]\nworkers = 8\n")
-    cronoq.ok("run", "true")
+    cronoq.output("true")
     before = census()
-    first, last = submit_each(cronoq, ["echo out; echo err >&2"] * 400)
+    first, last = submit_each(cronoq, ["echo out; echo err >&2"] * 300)
     for _ in range(40):
         cronoq("show", first)
     cronoq("cancel", "no-such-key")
@@ -447,14 +456,19 @@ def test_descriptors_and_children_stay_flat(cronoq) -> None:
 
 
 def test_the_submitters_umask_and_the_asked_niceness_are_applied(shared, tmp_path) -> None:
-    shared.ok("run", "--nice", "7", "-C", str(tmp_path), "--", "sh", "-c", "touch made; nice > niceness", umask=0o027)
+    shared.output("--nice", "7", "-C", str(tmp_path), "--", "sh", "-c", "touch made; nice > niceness", umask=0o027)
     assert (tmp_path / "made").stat().st_mode & 0o777 == 0o640
     assert (tmp_path / "niceness").read_text().strip() == "7"
 
 
+def test_limits_of_the_kernel_are_those_of_the_pool(cronoq) -> None:
+    cronoq.configure("[pools.default.rlimits]\nnofile = 123\ncore = 0\n")
+    assert cronoq.output("ulimit -n; ulimit -c") == "123\n0\n"
+
+
 def test_what_a_task_used_is_recorded(shared) -> None:
     burn = "import time; data = bytearray(40 << 20)\nwhile time.process_time() < 0.3: pass"
-    shared.ok("run", "--", "/usr/bin/env", "python3", "-c", burn)
+    shared.output("--", "/usr/bin/env", "python3", "-c", burn)
     usage = shared.show("last")["usage"]
     assert usage["cpu_user_s"] + usage["cpu_system_s"] >= 0.25
     assert usage["max_rss_bytes"] > 40 << 20
@@ -462,7 +476,7 @@ def test_what_a_task_used_is_recorded(shared) -> None:
 
 def test_a_task_is_in_a_session_of_its_own_without_a_terminal_or_any_descriptor_of_ours(shared) -> None:
     look = "ls -l /proc/self/fd; ps -o sid= -p $$; echo pid $$; tty; (: < /dev/tty) 2>&1; true"
-    seen = shared.ok("run", "--", "sh", "-c", look)
+    seen = shared.output("--", "sh", "-c", look)
     descriptors = [line.split(" -> ") for line in seen.splitlines() if " -> " in line]
     assert len(descriptors) == 4, seen  # 0 to 2 and that of the listing itself
     assert "not a tty" in seen

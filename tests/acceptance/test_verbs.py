@@ -91,6 +91,11 @@ def test_a_missing_command_is_asked_for_in_the_words_of_the_verb(one) -> None:
     assert "no command was given" in one("run").stderr
 
 
+def test_a_wrong_option_gets_the_nearest_right_one_and_a_far_one_the_help(one) -> None:
+    assert "did you mean --timeout?" in one("submit", "--timout", "3", "--", "true").stderr
+    assert "see cronoq submit --help" in one("submit", "--nonsense", "--", "true").stderr
+
+
 # -- selectors ---------------------------------------------------------------------------------------------------------
 
 
@@ -351,6 +356,16 @@ def test_a_task_may_submit_and_wait_for_others(one) -> None:
     task_id = one.submit("--", "sh", "-c", f"{words} submit --key child -- true && {words} wait child")
     assert one.wait_for(task_id)["exit_code"] == 0
     assert one.show("child")["status"] == "succeeded"
+
+
+@pytest.mark.parametrize("script", ["{0} run -p line -- true", "{0} submit -p line -- true && {0} wait last"])
+def test_a_task_that_waits_for_another_behind_its_own_slot_is_warned(one, script) -> None:
+    words = " ".join(f"'{word}'" for word in one.command)
+    task_id = one.submit("-p", "line", "--", "sh", "-c", script.format(words))
+    one.wait_until(lambda: b"use another pool" in one.logs(task_id), what="the warning")
+    one.ok("cancel", task_id)
+    one("cancel", "--pool", "line")
+    one.wait_until(lambda: one.show(task_id)["attempts"][-1]["finished_at"], what="the end of its processes")
 
 
 def test_a_task_can_cancel_itself(one) -> None:

@@ -18,7 +18,7 @@ from cronoq_cli.config.paths import find_paths
 from cronoq_cli.daemon.detach import detach, parse_options
 from cronoq_cli.daemon.instance import InstanceLock, announce_failure, announce_ready, clear_stopped, mark_stopped
 from cronoq_cli.daemon.server import Server
-from cronoq_cli.errors import ConflictError, CronoqError, InvalidError, NotFoundError
+from cronoq_cli.errors import ConflictError, CronoqError, InvalidError, NotFoundError, WaitTimeoutError
 from cronoq_cli.wire.codec import CommandLine, LineAnswer
 from cronoq_cli.wire.requests import DaemonStop, ListTasks, Reply, Request, Submit, WaitTasks, Watch
 
@@ -50,6 +50,8 @@ class Fake:
         elif isinstance(request, Submit):
             self._submit()
         elif isinstance(request, WaitTasks) and not self.submitted:
+            if request.now:
+                raise WaitTimeoutError("the time to wait is over")
             raise Parked
         elif isinstance(request, ListTasks) and request.limit == 0:
             raise NotFoundError("nothing matched")

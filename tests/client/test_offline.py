@@ -16,7 +16,18 @@ from cronoq_cli.model.lifecycle import Status
 from cronoq_cli.model.task import AttemptRecord, Condition, Dependency, Edge, TaskRecord, TaskSpec, Transition
 from cronoq_cli.store.contract import Changes
 from cronoq_cli.store.sqlite import open_store
-from cronoq_cli.wire.requests import Cancel, DaemonStatus, Events, ListTasks, Pools, Reply, Selector, ShowTasks
+from cronoq_cli.wire.requests import (
+    Cancel,
+    DaemonStatus,
+    Events,
+    Explain,
+    ListTasks,
+    Pools,
+    Reply,
+    Resources,
+    Selector,
+    ShowTasks,
+)
 
 NOW = 2000.0
 
@@ -32,7 +43,7 @@ TASKS = [
     task(2, Status.FAILED, {"tags": {"of": "x"}, "env": "e", "env_changes": {"B": None, "C": "3"}}, finished_at=1300.0),
     task(3, Status.READY, ready_at=1000.0),
     task(4, Status.READY, {"priority": 2, "key": "nightly"}, ready_at=1100.0),
-    task(5, Status.RUNNING, {"retries": 2}, started_at=1900.0, attempt=1),
+    task(5, Status.RUNNING, {"retries": 2}, started_at=1900.0, attempt=1, units={"gpu": [1]}),
     task(6, Status.BLOCKED, {"after": [Dependency(ref="3")]}),
     task(7, Status.SCHEDULED, due_at=3000.0),
 ]
@@ -163,6 +174,50 @@ def test_pools_are_those_of_the_configuration_with_what_waits_in_them(
     assert ask(Pools(name="batch")).doc["pool"]["workers"] == 3
     with pytest.raises(InvalidError, match="unknown pool"):
         ask(Pools(name="nowhere"))
+
+
+CONFIG = "[resources.api]\nrate = '5/m'\n[resources.gpu]\npermits = 2\n[pools.batch]\nworkers = { min = 1, max = 4 }\n"
+
+
+def test_resources_are_those_of_the_configuration_with_what_was_changed(
+    ask: Callable[[Any], Reply], paths: Paths
+) -> None:
+    Path(paths.config_file).write_text(CONFIG)
+    api, gpu = ask(Resources()).doc["resources"]
+    assert (api["rate"], api["burst"], api["free"], api["changed"]) == ("5/m", 1, None, False)
+    assert (gpu["permits"], gpu["free"], gpu["held_by"], gpu["waiting"]) == (2, 1, [5], None)
+    store = open_store(paths.db)
+    store.claim("test", 1000.0)
+    store.commit(Changes(resources={"gpu": {"permits": 3}}))
+    store.close()
+    gpu = ask(Resources(name="gpu")).doc["resource"]
+    assert (gpu["permits"], gpu["free"], gpu["changed"]) == (3, 2, True)
+    with pytest.raises(InvalidError, match="unknown resource 'gpo'"):
+        ask(Resources(name="gpo"))
+
+
+def test_a_pool_with_a_range_shows_its_bounds(ask: Callable[[Any], Reply], paths: Paths) -> None:
+    Path(paths.config_file).write_text(CONFIG)
+    pool = ask(Pools(name="batch")).doc["pool"]
+    assert (pool["workers"], pool["min"], pool["max"]) == (1, 1, 4)
+
+
+def test_without_a_daemon_that_is_the_first_blocker_and_the_others_follow(ask: Callable[[Any], Reply]) -> None:
+    blocked, scheduled = ask(Explain(select=Selector(refs=["6", "7"]))).doc["explain"]
+    assert blocked["first"]["what"] == "no daemon runs"
+    others = [[(item["what"], item["detail"]) for item in found["blockers"][1:]] for found in (blocked, scheduled)]
+    assert others == [
+        [("dependency", "task 3 has to succeed")],
+        [("start time", "not before 1970-01-01T00:50:00Z")],
+    ]
+    assert (blocked["score"], blocked["place"], blocked["estimated_start"]) == (None, None, None)
+
+
+def test_what_decided_an_end_is_known_without_a_daemon(ask: Callable[[Any], Reply]) -> None:
+    ended = ask(Explain(select=Selector(refs=["2"]))).doc["explain"]
+    assert (ended["decided_by"], ended["first"], ended["blockers"]) == ("failed", None, [])
+    running = ask(Explain(select=Selector(refs=["5"]))).doc["explain"]
+    assert (running["decided_by"], running["blockers"]) == (None, [])
 
 
 def test_status_says_that_none_runs_and_what_waits(ask: Callable[[Any], Reply], paths: Paths) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cronoq_cli.client.offline import load_snapshot
-from cronoq_cli.commands.planning import build_engine
+from cronoq_cli.commands.planning import restore_engine
 from cronoq_cli.config.paths import find_paths, prepare_dirs
 from cronoq_cli.engine.live import Now
 from cronoq_cli.model.lifecycle import Status
@@ -33,8 +33,8 @@ def test_the_queue_is_read_with_the_configuration_and_an_engine_stands_there(tmp
     store.commit(Changes(new=[waiting], pools={"default": {"paused": True}}))
     store.close()
     found = client.streams.load_queue()
-    engine = build_engine(found, Now(10.0, 0.0))
+    engine = restore_engine(found, Now(10.0, 0.0))
     pool = engine.state.pools["default"]
     assert (pool.workers, pool.paused, list(pool.leased)) == (3, True, [])
     assert engine.list_ids() == [7]
-    assert build_engine(found, Now(10.0, 0.0), empty=True).list_ids() == []
+    assert restore_engine(found, Now(10.0, 0.0), empty=True).list_ids() == []

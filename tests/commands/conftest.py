@@ -15,7 +15,7 @@ from cronoq_cli.errors import CronoqError
 from cronoq_cli.model.lifecycle import Status
 from cronoq_cli.model.snapshot import describe_task
 from cronoq_cli.model.task import TaskRecord, TaskSpec
-from cronoq_cli.wire.requests import Reply, Request, ShowTasks, Submit
+from cronoq_cli.wire.requests import Explain, Reply, Request, ShowTasks, Submit
 
 NOW = 1_790_000_000.0
 
@@ -31,6 +31,12 @@ def task_document(number: int = 7, status: str = "succeeded", **changes: Any) ->
         updated_at=NOW,
     )
     return {**describe_task(record, now=NOW, attempts=[]), **changes}
+
+
+def explanation(**changes: Any) -> dict[str, Any]:
+    """What `explain` answers for a task that nothing holds back, with some fields changed."""
+    nothing = ("first", "score", "place", "ahead", "estimated_start", "estimate_basis", "decided_by")
+    return {"id": 7, "status": "ready", "blockers": [], **dict.fromkeys(nothing), **changes}
 
 
 @dataclass
@@ -55,6 +61,8 @@ class FakeGateway:
             return reply
         if isinstance(request, Submit):
             return _accept(request)
+        if isinstance(request, Explain):
+            return Reply(doc={"explain": explanation()})
         if isinstance(request, ShowTasks):
             return Reply(doc={"task": task_document()})
         return Reply(doc={"tasks": [task_document()]})

@@ -11,7 +11,7 @@ from cronoq_cli.commands.array import parse_array
 from cronoq_cli.errors import UsageError
 from cronoq_cli.model.task import Condition, Dependency, Priority
 
-from .conftest import Caller
+from .conftest import NOW, Caller
 
 
 def batch(*lines: object) -> bytes:
@@ -52,6 +52,13 @@ def test_a_batch_line_takes_the_fields_that_options_have(caller: Caller) -> None
         "after_fail": [4, "x"],
         "in": "10s",
         "umask": "077",
+        "use": {"gpu": 1, "api": 0.5},
+        "on": {"gpu": "yes"},
+        "tenant": "alice",
+        "deadline": "+1h",
+        "expires": "+2h",
+        "estimate": 90,
+        "group": "mail",
         "once": False,
         "keep": None,
     }
@@ -64,6 +71,17 @@ def test_a_batch_line_takes_the_fields_that_options_have(caller: Caller) -> None
     assert spec.env_changes == {"A": "1", "B": "2", "TZ": None}
     assert (spec.cwd, spec.slots, spec.hold, spec.split, spec.umask) == (f"{caller.cwd}/sub", 2, True, True, 0o077)
     assert spec.after == [Dependency("4", Condition.FAIL), Dependency("x", Condition.FAIL)]
+    assert (spec.uses, spec.labels, spec.tenant) == ({"gpu": 1.0, "api": 0.5}, {"gpu": "yes"}, "alice")
+    assert (spec.deadline, spec.expires_at, spec.estimate_s) == (NOW + 3600, NOW + 7200, 90.0)
+    assert spec.group == "mail"
+
+
+def test_a_batch_may_have_a_tolerance_for_its_fixed_starts(caller: Caller) -> None:
+    caller.stdin = batch({"command": ["a"], "start_at": "+1h"}, {"command": ["b"], "use": ["gpu=2"]})
+    assert caller("submit", "--tolerance", "5s", "--use", "api=1", "--batch", "-").status == 0
+    first, second = caller.request.specs
+    assert (first.start_at, first.tolerance_s, first.uses) == (NOW + 3600, 5.0, {"api": 1.0})
+    assert (second.start_at, second.uses) == (None, {"api": 1.0, "gpu": 2.0})
 
 
 def test_options_are_the_defaults_of_a_batch(caller: Caller) -> None:
@@ -99,6 +117,11 @@ MALFORMED = [
     ({"command": ["x"], "stdin": "-"}, "batch line 2: stdin: a line cannot take the caller's input"),
     ({"command": ["x"], "key": "last"}, "batch line 2: key: a task cannot have the key 'last'"),
     ({"command": ["x"], "if_exists": "refuse"}, "batch line 2: --if-exists without --key"),
+    ({"command": ["x"], "tolerance": "5s"}, "batch line 2: --tolerance without --start-at"),
+    ({"command": ["x"], "use": {"gpu": 0}}, "batch line 2: use: '0' is not an amount"),
+    ({"command": ["x"], "use": "gpu"}, "batch line 2: use: 'gpu' is not an amount of a resource"),
+    ({"command": ["x"], "on": {"gpu": True}}, "batch line 2: on: True is not text or a number"),
+    ({"command": ["x"], "in": "2h", "expires": "+1h"}, "batch line 2: --expires is before its start"),
 ]
 
 

@@ -107,6 +107,19 @@ EFFECTS: list[tuple[list[str], str, Any]] = [
     (["-k", "x", "--once"], "once", True),
     (["-k", "x", "--if-exists", "replace"], "if_exists", "replace"),
     (["--shell", "/bin/sh", "-c", "true"], "shell", "/bin/sh"),
+    (["--start-at", "+1h"], "start_at", NOW + 3600),
+    (["--start-at", "+1h"], "tolerance_s", 1.0),
+    (["--start-at", "+1h"], "on_miss", "run-late"),
+    (["--start-at", "+1h", "--tolerance", "30s"], "tolerance_s", 30.0),
+    (["--start-at", "+1h", "--on-miss", "skip"], "on_miss", "skip"),
+    (["--deadline", "+2h"], "deadline", NOW + 7200),
+    (["--deadline", "2026-12-01T00:00:00Z"], "deadline", 1796083200.0),
+    (["--expires", "+90s"], "expires_at", NOW + 90),
+    (["--estimate", "1h30m"], "estimate_s", 5400.0),
+    (["--use", "gpu=2", "--use", "api=0.5"], "uses", {"gpu": 2.0, "api": 0.5}),
+    (["--tenant", "alice"], "tenant", "alice"),
+    (["--on", "gpu=yes", "--on", "zone=b"], "labels", {"gpu": "yes", "zone": "b"}),
+    (["--group", "mail"], "group", "mail"),
 ]
 
 
@@ -183,7 +196,27 @@ REFUSED = [
     (["--dry-run", "--wait", "make", "x"], "--dry-run with --wait"),
     (["--result", "f", "make", "x"], "--result without --wait or --follow"),
     (["--array", "0-9", "-f", "make", "x"], "--follow with many tasks"),
-    (["--start-at", "18:00", "make", "x"], "there is no option --start-at"),
+    (["--start-at", "18:00", "--in", "5m", "make", "x"], "--start-at and --in together"),
+    (["--start-at", "+1h", "--at", "18:00", "make", "x"], "--start-at and --at together"),
+    (["--start-at", "soon", "make", "x"], "--start-at: 'soon' is not a time"),
+    (["--tolerance", "5s", "make", "x"], "--tolerance without --start-at"),
+    (["--on-miss", "skip", "make", "x"], "--on-miss without --start-at"),
+    (["--start-at", "+1h", "--on-miss", "skipp", "make", "x"], "did you mean skip?"),
+    (["--start-at", "+1h", "--tolerance", "-1s", "make", "x"], "--tolerance: '-1s' is not a duration"),
+    (["--start-at", "+2h", "--expires", "+1h", "make", "x"], "--expires is before its start"),
+    (["--in", "2h", "--expires", "+1h", "make", "x"], "--expires is before its start"),
+    (["--deadline", "1h", "make", "x"], "--deadline: '1h' is not a time"),
+    (["--expires", "never", "make", "x"], "--expires: 'never' is not a time"),
+    (["--estimate", "0", "make", "x"], "--estimate: '0' is no length of time"),
+    (["--use", "gpu", "make", "x"], "--use: 'gpu' is not an amount of a resource (write it as NAME=AMOUNT"),
+    (["--use", "gpu=0", "make", "x"], "--use: '0' is not an amount"),
+    (["--use", "gpu=-1", "make", "x"], "--use: '-1' is not an amount"),
+    (["--use", "gpu=two", "make", "x"], "--use: 'two' is not an amount"),
+    (["--use", "=1", "make", "x"], "--use: '' is not a name for a resource"),
+    (["--use", "gpu=1", "--use", "gpu=1", "make", "x"], "--use: gpu stands twice"),
+    (["--on", "gpu", "make", "x"], "--on: 'gpu' is not a label (write it as NAME=VALUE)"),
+    (["--tenant", "", "make", "x"], "--tenant: it is empty"),
+    (["--group", "a b", "make", "x"], "--group: 'a b' is not a name for a group"),
 ]
 
 
@@ -223,6 +256,18 @@ def test_a_dry_run_asks_for_one_and_prints_what_would_be(caller: Caller) -> None
     line = caller("submit", "--dry-run", "true", "x")
     assert caller.request.dry_run is True
     assert line.out == "1 task would be queued\n"
+
+
+def test_a_submitter_who_does_not_wait_says_so(caller: Caller) -> None:
+    caller("submit", "make", "x")
+    assert caller.request.no_wait is False
+    caller("submit", "--no-wait", "make", "x")
+    assert caller.request.no_wait is True
+
+
+def test_a_reaction_is_work_of_the_same_tenant(caller: Caller) -> None:
+    caller("submit", "--tenant", "alice", "--use", "gpu=1", "--on-end", "echo", "make", "x")
+    assert [(spec.tenant, spec.uses) for spec in caller.request.specs] == [("alice", {"gpu": 1.0}), ("alice", {})]
 
 
 def test_reactions_are_dependents_in_the_same_request(caller: Caller) -> None:

@@ -10,10 +10,11 @@ import pytest
 
 from cronoq_cli.commands.context import NeedsClient
 from cronoq_cli.errors import ConflictError, NoDaemonError, NotFoundError, WaitTimeoutError
+from cronoq_cli.model.snapshot import describe_resource
 from cronoq_cli.wire import requests
 from cronoq_cli.wire.requests import Reply, Selector
 
-from .conftest import Caller, task_document
+from .conftest import NOW, Caller, task_document
 
 SELECTED = [
     (["7"], Selector(refs=["7"])),
@@ -40,6 +41,7 @@ SELECTED = [
         ("rerun", requests.Rerun),
         ("start-now", requests.StartNow),
         ("rm", requests.Remove),
+        ("explain", requests.Explain),
         ("wait", requests.WaitTasks | requests.ShowTasks),
     ],
 )
@@ -124,6 +126,13 @@ EDITED: list[tuple[list[str], dict[str, Any]]] = [
     (["--tag", "none"], {"tags": {}}),
     (["--retry-on", "none"], {"retry_on": None}),
     (["-n", "new", "-p", "big", "--slots", "3"], {"name": "new", "pool": "big", "slots": 3}),
+    (["--start-at", "+1h", "--tolerance", "5s"], {"start_at": NOW + 3600, "tolerance_s": 5.0}),
+    (["--tolerance", "5s", "--on-miss", "fail"], {"tolerance_s": 5.0, "on_miss": "fail"}),
+    (["--start-at", "none"], {"start_at": None}),
+    (["--deadline", "+1h", "--estimate", "2m"], {"deadline": NOW + 3600, "estimate_s": 120.0}),
+    (["--deadline", "none", "--expires", "none"], {"deadline": None, "expires_at": None}),
+    (["--use", "gpu=2", "--on", "gpu=yes"], {"uses": {"gpu": 2.0}, "labels": {"gpu": "yes"}}),
+    (["--use", "none", "--on", "none", "--tenant", "none"], {"uses": {}, "labels": {}, "tenant": ""}),
     (["-E", "A=1"], {"env_changes": {"A": "1"}}),
     (["-c", "make all"], {"shell_line": "make all"}),
     (["--", "make", "-j8", "all"], {"command": ["make", "-j8", "all"]}),
@@ -164,6 +173,21 @@ def test_edit_changes_only_what_was_named(caller: Caller, words: list[str], fiel
         (["events", "-n", "x"], "-n: 'x' is not a number"),
         (["pool", "pause"], "name pools or use --all"),
         (["pool", "show"], "pool show: POOL is missing"),
+        (["pool", "reset"], "name pools or use --all"),
+        (["pool", "scale", "batch"], "pool scale needs a number or bounds"),
+        (["pool", "scale", "batch", "3", "--max", "4"], "pool scale needs a number or bounds"),
+        (["pool", "scale", "batch", "some"], "WORKERS: 'some' is not a number"),
+        (["pool", "scale", "batch", "--min", "5", "--max", "4"], "--min is more than --max"),
+        (["pool", "set", "batch"], "nothing to change"),
+        (["pool", "set", "batch", "max_pendin=3"], "did you mean max_pending?"),
+        (["pool", "set", "batch", "weight=0"], "weight: 0 does not fit here"),
+        (["resource", "show"], "resource show: RESOURCE is missing"),
+        (["resource", "set", "gpu"], "nothing to change"),
+        (["resource", "set", "gpu", "--permits", "1", "--burst", "2"], "--permits with --rate or --burst"),
+        (["resource", "set", "gpu", "--permits", "1.5"], "--permits: '1.5' is not a number"),
+        (["resource", "set", "api", "--rate", "10"], "--rate: '10' is not a rate"),
+        (["resource", "set", "api", "--burst", "0"], "--burst: '0' is not an amount"),
+        (["edit", "7", "--group", "mail"], "there is no option --group"),
         (["daemon", "stop", "--keep-tasks", "--timeout", "3s"], "--keep-tasks with --timeout"),
         (["daemon", "strat"], "daemon: there is no command 'strat' (did you mean start?)"),
         (["daemon", "logs", "-n", "x"], "--lines: 'x' is not a number"),
@@ -305,6 +329,39 @@ def test_pools_are_seen_paused_and_resumed(caller: Caller) -> None:
     assert caller.request == requests.PausePool(names=["a", "b"])
     assert caller("pool", "resume", "--all").out == "resumed all pools\n"
     assert caller.request == requests.ResumePool()
+
+
+def test_pools_are_scaled_set_and_reset(caller: Caller) -> None:
+    assert caller("pool", "scale", "batch", "4").out == "scaled batch\n"
+    assert caller.request == requests.ScalePool(name="batch", workers=4)
+    caller("pool", "scale", "batch", "--min", "1", "--max", "8")
+    assert caller.request == requests.ScalePool(name="batch", min=1, max=8)
+    assert caller("pool", "set", "batch", "max_pending=5", "overflow=reject", "max_hold=2m").out == "changed batch\n"
+    changes = {"max_pending": 5, "overflow": "reject", "max_hold": "2m"}
+    assert caller.request == requests.SetPool(name="batch", changes=changes)
+    assert caller("pool", "reset", "batch,default").out == "reset batch, default\n"
+    assert caller.request == requests.ResetPool(names=["batch", "default"])
+    assert caller("pool", "reset", "--all").out == "reset all pools\n"
+
+
+def test_resources_are_seen_and_changed(caller: Caller) -> None:
+    gpu = describe_resource("gpu", permits=2, free=1, held_by=[7], waiting=3)
+    api = describe_resource("api", rate_s=5 / 60, burst=20.0, free=2.5, waiting=0, changed=True)
+    caller.gateway.answer(requests.Resources, Reply(doc={"resources": [api, gpu]}))
+    assert caller("resource", "ls").out.splitlines() == [
+        "RESOURCE  SIZE           FREE  WAITING  HELD BY  NOTE",
+        "api       5/m, burst 20   2.5        0  -        changed",
+        "gpu       2 permits         1        3  7        -",
+    ]
+    assert json.loads(caller("resource", "list", "--json").out)["resources"][0]["rate"] == "5/m"
+    caller.gateway.answer(requests.Resources, Reply(doc={"resource": gpu}))
+    assert "2 permits" in caller("resource", "show", "gpu").out
+    assert caller.request == requests.Resources(name="gpu")
+    caller.gateway.answer(requests.SetResource, Reply(doc={"resource": gpu}))
+    assert caller("resource", "set", "gpu", "--permits", "2").out == "gpu: 2 permits\n"
+    assert caller.request == requests.SetResource(name="gpu", permits=2)
+    caller("resource", "set", "api", "--rate", "30/m", "--burst", "2.5")
+    assert caller.request == requests.SetResource(name="api", rate_s=0.5, burst=2.5)
 
 
 def test_the_daemon_is_started_stopped_and_restarted(caller: Caller) -> None:

@@ -97,9 +97,7 @@ def test_a_home_holds_everything_together() -> None:
     assert paths.socket == paths.state_socket == "/q/cronoq.sock"
 
 
-def test_the_option_wins_over_the_variable_and_may_be_relative(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_option_wins_over_the_variable_and_may_be_relative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert find_paths("here", {"CRONOQ_HOME": "/q"}).home == str(tmp_path / "here")
 
@@ -110,9 +108,7 @@ def test_a_home_that_cannot_be_a_path_is_refused(home: str) -> None:
         find_paths(home, {})
 
 
-def test_a_relative_home_in_a_removed_directory_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_relative_home_in_a_removed_directory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)

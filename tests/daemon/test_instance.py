@@ -39,7 +39,16 @@ def test_only_one_holds_the_lock_and_says_who_it_is(tmp_path: Path) -> None:
     assert stat.S_IMODE(os.stat(tmp_path / "daemon.lock").st_mode) == 0o600
 
 
-@pytest.mark.parametrize("content", [b"", b"garbage\xff", b"[1]", b'{"pid": 1}', f'{{"pid": {os.getpid()}}}'.encode()])
+CONTENTS = {
+    "empty": b"",
+    "garbage": b"garbage\xff",
+    "list": b"[1]",
+    "stranger": b'{"pid": 1}',
+    "self": f'{{"pid": {os.getpid()}}}'.encode(),
+}
+
+
+@pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 def test_what_the_file_says_decides_nothing(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "daemon.lock").write_bytes(content)
     lock = InstanceLock(str(tmp_path / "daemon.lock"))

@@ -68,6 +68,7 @@ def test_a_target_that_is_final_already_is_judged_at_once(condition: Condition, 
     assert story.status(dependent) is (Status.RUNNING if met else Status.SKIPPED)
     if not met:
         assert story.record(dependent).reason == f"77 {final.value.replace('_', '-')}"
+    assert [is_open for edge, is_open in story.shelf.edge_rows.values() if edge.target == 77] == [False]
 
 
 def test_cancelling_a_running_target_decides_its_dependents_at_once() -> None:

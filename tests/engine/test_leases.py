@@ -98,7 +98,7 @@ def test_the_runner_starts_the_next_by_itself_in_one_report() -> None:
 
 
 def test_when_the_last_lease_has_started_a_slot_that_is_still_free_is_given_out() -> None:
-    story, running, leased = leasing_story(1)
+    story, _running, leased = leasing_story(1)
     story.handle(PoolResized("default", 3))
     long = [story.submit("long") for _ in range(2)]
     story.take_orders()

@@ -296,7 +296,7 @@ def test_workers_that_are_shared_take_plain_tasks_when_the_plain_ones_are_busy()
     story = Story(grouped(shared=True))
     plain = [story.submit() for _ in range(4)]
     assert story.status(*plain) == [Status.RUNNING] * 3 + [Status.READY]
-    assert [story.record(task).units for task in plain[:3]] == [{}, {"workers": [1]}, {"workers": [1]}]
+    assert [story.record(task).units for task in plain[:3]] == [{}, {"@workers": [1]}, {"@workers": [1]}]
     story.end(plain[1])
     assert story.status(plain[3]) is Status.RUNNING
 

@@ -184,8 +184,7 @@ class Storm:
 
     def report(self) -> str:
         return (
-            f"{len(self.wanted)} acknowledged, {self.unanswered} not, {self.kills} kills, "
-            f"{len(self.problems)} problems"
+            f"{len(self.wanted)} acknowledged, {self.unanswered} not, {self.kills} kills, {len(self.problems)} problems"
         )
 
     def close(self) -> None:

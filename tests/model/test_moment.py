@@ -133,9 +133,7 @@ def test_a_clock_time_alone_survives_the_change_of_clocks() -> None:
 
 @given(
     at=st.integers(min_value=0, max_value=4_000_000_000),
-    name=st.sampled_from(
-        ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu", "UTC"]
-    ),
+    name=st.sampled_from(["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu", "UTC"]),
 )
 def test_the_wall_time_of_an_instant_leads_back_to_it_or_to_its_first_twin(at: int, name: str) -> None:
     zone = load_zone(name)
@@ -144,9 +142,7 @@ def test_the_wall_time_of_an_instant_leads_back_to_it_or_to_its_first_twin(at: i
     assert found == at or (local.fold == 1 and 0 < at - found <= 7200)
 
 
-@given(
-    now=st.integers(min_value=0, max_value=4_000_000_000), minutes=st.integers(min_value=0, max_value=1439)
-)
+@given(now=st.integers(min_value=0, max_value=4_000_000_000), minutes=st.integers(min_value=0, max_value=1439))
 def test_a_clock_time_alone_is_strictly_ahead_and_within_two_days(now: int, minutes: int) -> None:
     at = parse_moment(f"{minutes // 60:02}:{minutes % 60:02}", now=now, zone=BERLIN)
     assert now < at <= now + 49 * 3600
@@ -229,10 +225,6 @@ def test_an_offset_is_answered_with_the_zone_that_has_it() -> None:
 
 
 def test_every_canonical_zone_of_the_database_loads() -> None:
-    names = [
-        name
-        for name in available_timezones()
-        if "/" in name and name.split("/")[0] in ("Europe", "Asia", "Etc")
-    ]
+    names = [name for name in available_timezones() if "/" in name and name.split("/")[0] in ("Europe", "Asia", "Etc")]
     assert len(names) > 100
     assert [load_zone(name).key for name in names] == names

@@ -50,9 +50,26 @@ def test_a_task_has_every_field_of_the_specification_in_its_order() -> None:
 
 def test_what_a_task_does_not_have_is_null_and_not_left_out() -> None:
     document = describe_task(record())
-    assert [document[name] for name in ("key", "exit_code", "started_at", "usage", "recurring", "pid")] == [
-        None
-    ] * 6
+    assert [document[name] for name in ("key", "exit_code", "started_at", "usage", "recurring", "pid")] == [None] * 6
+
+
+def test_what_a_task_wants_of_the_scheduler_is_shown_as_it_was_asked_for() -> None:
+    spec = {
+        "tenant": "alice", "labels": {"gpu": "yes"}, "uses": {"gpu": 2.0, "api": 0.5}, "group": "mail",
+        "estimate_s": 90.0, "start_at": BASE + 60, "deadline": BASE + 600, "expires_at": BASE + 900,
+    }  # fmt: skip
+    document = describe_task(record(spec=spec))
+    assert (document["tenant"], document["labels"], document["group"]) == ("alice", {"gpu": "yes"}, "mail")
+    assert repr(document["resources"]) == "{'gpu': 2, 'api': 0.5}"
+    assert document["estimate_s"] == 90.0
+    moments = [document[name] for name in ("start_at", "deadline", "expires_at")]
+    assert moments == [format_utc(BASE + after) for after in (60, 600, 900)]
+
+
+def test_a_task_of_nobody_has_no_tenant() -> None:
+    document = describe_task(record())
+    assert (document["tenant"], document["labels"], document["resources"]) == (None, {}, {})
+    assert [document[name] for name in ("group", "estimate_s", "start_at", "deadline", "expires_at")] == [None] * 5
 
 
 def test_a_command_is_its_argument_vector_and_no_shell() -> None:
@@ -122,10 +139,7 @@ def test_dependencies_say_which_of_them_are_still_open() -> None:
         Edge(task=7, condition=Condition.GONE, target=2),
     ]
     blocked = record(Status.BLOCKED, spec={"after": after})
-    shown = [
-        (item["ref"], item["condition"], item["open"])
-        for item in describe_task(blocked, edges=edges)["after"]
-    ]
+    shown = [(item["ref"], item["condition"], item["open"]) for item in describe_task(blocked, edges=edges)["after"]]
     assert shown == [
         ("3", "success", False),
         ("10-12", "any", True),
@@ -190,6 +204,19 @@ def test_a_pool_has_every_field_and_all_classes() -> None:
         4,
         9.0,
     )
+
+
+def test_a_pool_shows_what_is_kept_and_how_well_it_did() -> None:
+    groups = [{"labels": {"gpu": "yes"}, "workers": 2, "busy": 1, "shared": False}]
+    times = {"mean": 1.0, "p50": 1.0, "p90": 2.0, "p99": 3.0}
+    document = describe_pool(
+        "batch", workers=2, held=1, reservations=3, wait_s=times, run_s=times, utilisation=0.5,
+        fixed_start_hit_rate=1.0, deadline_hit_rate=0.75, worker_s=12.5, cost=0.25, groups=groups,
+    )  # fmt: skip
+    assert (document["held"], document["reservations"], document["groups"]) == (1, 3, groups)
+    assert (document["wait_s"]["p99"], document["run_s"]["mean"], document["utilisation"]) == (3.0, 1.0, 0.5)
+    assert (document["fixed_start_hit_rate"], document["deadline_hit_rate"]) == (1.0, 0.75)
+    assert (document["worker_s"], document["cost"]) == (12.5, 0.25)
 
 
 def test_a_pool_scaled_to_nothing_says_so() -> None:

@@ -26,9 +26,7 @@ from cronoq_cli.model.words import (
 )
 
 
-@pytest.mark.parametrize(
-    "text", ["build", "_x", "a-b.c:d@e/f+g", "nightly@2026-03-08T07:00:00Z", "Last", "last1"]
-)
+@pytest.mark.parametrize("text", ["build", "_x", "a-b.c:d@e/f+g", "nightly@2026-03-08T07:00:00Z", "Last", "last1"])
 def test_a_well_formed_key_is_taken(text: str) -> None:
     assert parse_key(text) == text
     assert is_key(text)

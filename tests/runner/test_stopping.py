@@ -30,6 +30,7 @@ def wait_over(runner: Runner, token: str) -> dict[str, object]:
         "setsid sh -c 'echo $$; sleep 1000' & setsid sh -c 'echo $$; exec sleep 1000' & echo $$; wait",
         "(setsid sh -c 'echo $$; sleep 1000; :' &); sleep 0.1; (setsid sleep 999 & echo $!) ; echo $$; sleep 1000",
         "env -i setsid sh -c 'echo $$; sleep 1000' & sh -c 'env -i sleep 1000 & echo $!; wait' & echo $$; wait",
+        "(env -i setsid sh -c 'echo $$; sleep 9; :'&); (env -i setsid sh -c 'echo $$; sleep 9 >&2'&); echo $$; sleep 9",
         "exec bash -c 'set -m; sleep 1000 & echo $!; sleep 1001 & echo $!; echo $$; wait'",
     ],
 )

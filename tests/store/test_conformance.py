@@ -30,6 +30,7 @@ def test_nothing_is_there_at_first(store: Store):
     assert store.find_env("e") is None and store.find_stdin(1) is None and store.find_batch(1) is None
     live = store.load_live()
     assert (live.tasks, live.edges, live.batches, live.pools, live.next_id) == ([], [], [], {}, 1)
+    assert (live.run_times, live.resources) == ({}, {})
 
 
 def test_empty_changes_are_false_and_write_nothing(store: Store):
@@ -267,6 +268,61 @@ def test_kept_input_batches_and_pools_are_stored_and_reset(store: Store):
     store.commit(Changes(batches=[batch], pools={"p": None, "q": {"paused": True}, "never": None}))
     assert store.find_batch(1).failed == 1
     assert store.load_live().pools == {"q": {"paused": True}}
+
+
+def test_run_times_are_kept_by_pool_and_kind_and_forgotten(store: Store):
+    learned = {("p", "make"): [3.0, 0.5, 1e-9], ("p", BAD): [1.0], ("q", "make"): [2.0]}
+    assert Changes(run_times=dict(learned))
+    store.commit(Changes(run_times=dict(learned)))
+    assert store.load_run_times() == learned == store.load_live().run_times
+    learned["p", "make"] = [4.0, 0.25]
+    store.commit(Changes(run_times={("p", "make"): [4.0, 0.25], ("q", "make"): None, ("never", "was"): None}))
+    assert store.load_run_times() == {key: learned[key] for key in (("p", "make"), ("p", BAD))}
+
+
+def test_what_was_learned_is_not_changed_from_outside(store: Store):
+    numbers = [1.0]
+    store.commit(Changes(run_times={("p", "k"): numbers}))
+    numbers.append(2.0)
+    store.load_run_times()["p", "k"].append(3.0)
+    assert store.load_run_times() == {("p", "k"): [1.0]}
+
+
+def test_changed_resources_are_kept_and_reset(store: Store):
+    store.commit(Changes(resources={"gpu": {"permits": 3}, BAD: {"rate_s": 0.5, "burst": 2.0}}))
+    assert store.load_resources() == {"gpu": {"permits": 3}, BAD: {"rate_s": 0.5, "burst": 2.0}}
+    assert store.load_live().resources == store.load_resources()
+    store.commit(Changes(resources={"gpu": None, BAD: {"burst": 1.0}, "never": None}))
+    assert store.load_resources() == {BAD: {"burst": 1.0}}
+
+
+def test_what_is_learned_and_changed_belongs_to_the_one_transaction(store: Store):
+    store.commit(Changes(new=[task(1)]))
+    with pytest.raises(StoreError):
+        store.commit(Changes(new=[task(1)], run_times={("p", "k"): [1.0]}, resources={"gpu": {"permits": 1}}))
+    assert (store.load_run_times(), store.load_resources()) == ({}, {})
+
+
+def test_a_task_keeps_what_it_wants_of_the_scheduler(store: Store):
+    wanted = {
+        "tenant": "alice",
+        "labels": {"gpu": "yes"},
+        "uses": {"gpu": 2.0, "api": 0.5},
+        "start_at": 5.0,
+        "tolerance_s": 2.0,
+        "on_miss": "skip",
+        "deadline": 6.0,
+        "expires_at": 7.0,
+        "estimate_s": 8.0,
+        "group": "mail",
+        "members": [3, 4],
+    }
+    record = task(1, Status.RUNNING, spec=wanted, units={"gpu": [0, 1]})
+    store.commit(Changes(new=[record]))
+    assert store.find_task(1) == record
+    record.units = {}
+    store.commit(Changes(updated=[record]))
+    assert store.find_task(1).units == {}
 
 
 def test_recovery_gets_live_and_leaving_tasks_in_order_of_sequence(store: Store):

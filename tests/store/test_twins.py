@@ -88,6 +88,8 @@ def steps(draw: st.DrawFn) -> list[Changes | tuple[dict[str, float], int, int, f
                 envs=draw(st.dictionaries(st.sampled_from("ef"), st.binary(max_size=3), max_size=2)),
                 stdins=draw(st.dictionaries(IDS, st.binary(max_size=3), max_size=1)),
                 pools=draw(st.dictionaries(TEXT, maybe(st.dictionaries(TEXT, TEXT, max_size=1)), max_size=1)),
+                run_times=draw(st.dictionaries(st.tuples(TEXT, TEXT), maybe(few(MOMENT)), max_size=1)),
+                resources=draw(st.dictionaries(TEXT, maybe(st.dictionaries(TEXT, MOMENT, max_size=1)), max_size=1)),
                 removed=draw(few(IDS)) if draw(st.booleans()) else [],
             )
         )
@@ -107,6 +109,8 @@ def everything(store: Store) -> dict[str, object]:
         "edges": live.edges,
         "batches": live.batches,
         "pools": live.pools,
+        "learned": [live.run_times, store.load_run_times()],
+        "resources": [live.resources, store.load_resources()],
         "next": live.next_id,
         "counts": [store.count_by_status(), store.count_by_status("p")],
         "attempts": [store.list_attempts(n) for n in range(7)],

@@ -16,9 +16,7 @@ from cronoq_cli.wire.codec import CommandLine, Frame, FrameDecoder, LineAnswer, 
 from cronoq_cli.wire.requests import DaemonStatus, DaemonStop, ListTasks, Reply, Selector, Submit
 from cronoq_cli.wire.version import VERSION
 
-BYTES_AS_TEXT = st.binary(max_size=20).map(
-    lambda raw: raw.replace(b"\0", b"").decode("utf-8", "surrogateescape")
-)
+BYTES_AS_TEXT = st.binary(max_size=20).map(lambda raw: raw.replace(b"\0", b"").decode("utf-8", "surrogateescape"))
 NAMES = BYTES_AS_TEXT.map(lambda text: "X" + text.replace("=", ""))
 
 

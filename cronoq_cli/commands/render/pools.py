@@ -26,7 +26,7 @@ def print_pools(context: Context, doc: Mapping[str, Any]) -> None:
 def _columns(pools: list[Document]) -> list[Column]:
     states = ["paused" if pool["paused"] else "open" for pool in pools]
     oldest = [short_span(pool["oldest_ready_s"]) for pool in pools]
-    reasons = [join_facts(_scaling(pool), pool["reason"]) or "-" for pool in pools]
+    reasons = [join_facts(_scaling(pool), *_groups(pool), *_kept(pool), pool["reason"]) or "-" for pool in pools]
     return [
         Column("POOL", [pool["name"] for pool in pools], least=8),
         Column("STATE", states, colours=["yellow" if word == "paused" else "green" for word in states]),
@@ -63,3 +63,17 @@ def _scaling(pool: Document) -> str | None:
     if pool["min"] == pool["max"]:
         return None
     return f"{pool['min']} to {pool['max']} workers, target {pool['target']}"
+
+
+def _kept(pool: Document) -> list[str]:
+    """`1 held, 3 reserved`: slots kept free now, and fixed starts to come."""
+    return [f"{pool[field]} {word}" for field, word in (("held", "held"), ("reservations", "reserved")) if pool[field]]
+
+
+def _groups(pool: Document) -> list[str]:
+    """`gpu=yes 1/2`: how full each group of labelled workers is."""
+    return [f"{_labels(group['labels'])} {group['busy']}/{group['workers']}" for group in pool["groups"]]
+
+
+def _labels(labels: Mapping[str, str]) -> str:
+    return ",".join(f"{name}={value}" for name, value in labels.items())

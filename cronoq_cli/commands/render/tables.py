@@ -107,15 +107,23 @@ def note_of(task: Document, style: Style) -> str:
         progress = task["progress"]
         share = None if progress is None else f"{progress:.0%}"
         again = f"attempt {task['attempt']} of {task['max_attempts']}" if task["attempt"] > 1 else None
-        return join_facts(share, task["message"], again, why_of(task)) or "-"
+        return join_facts(share, task["message"], again, why_of(task), due_of(task, style)) or "-"
     if status in _LIVE:
         ended = how_it_ended(task) if status == "retrying" else None
         held = "held" if task["held"] else None
-        return join_facts(held, why_of(task), ended) or "-"
+        return join_facts(held, why_of(task), ended, due_of(task, style)) or "-"
     message = None if task["message"] == task["reason"] else task["message"]
     ended_at = task["finished_at"]
     when = None if ended_at is None else near_now(moment_of(ended_at), style.now)
     return join_facts(how_it_ended(task), why_of(task), message, when) or "-"
+
+
+def due_of(task: Document, style: Style) -> str | None:
+    """`due in 5m`, `overdue 12s`: how far the soft deadline of a live task is."""
+    if task["deadline"] is None:
+        return None
+    left_s = moment_of(task["deadline"]) - style.now
+    return f"due in {short_span(left_s)}" if left_s >= 0 else f"overdue {short_span(-left_s)}"
 
 
 def _summary_lines(summary: Mapping[str, Any], style: Style) -> list[str]:

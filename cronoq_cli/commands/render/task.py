@@ -14,6 +14,7 @@ from cronoq_cli.commands.render.style import Style, moment_of, style_of
 from cronoq_cli.commands.render.tables import status_word
 from cronoq_cli.commands.render.text import cut_to_width, escape_for_terminal
 from cronoq_cli.commands.render.words import Document, command_line, how_it_ended, join_facts, why_of
+from cronoq_cli.model.resource import format_amount
 from cronoq_cli.model.words import format_size
 
 _LABELS = 13
@@ -44,7 +45,9 @@ def task_lines(task: Document, style: Style) -> list[str]:
 
 def _state(task: Document, style: Style) -> Iterator[Fact]:
     word = status_word(task, style)
-    yield Fact("status", join_facts(style.word(word), how_it_ended(task)), STATUS_COLOURS.get(word))
+    # What waits for its first or another turn has not ended, however its last attempt did.
+    ended = None if task["status"] in ("blocked", "scheduled", "ready", "running") else how_it_ended(task)
+    yield Fact("status", join_facts(style.word(word), ended), STATUS_COLOURS.get(word))
     reason = why_of(task)
     yield Fact("reason", None if reason == how_it_ended(task) else reason)
     yield Fact("message", None if task["message"] == task["reason"] else task["message"])
@@ -77,11 +80,19 @@ def _order(task: Document) -> Iterator[Fact]:
     yield Fact("priority", task["priority"])
     yield Fact("key", task["key"])
     yield Fact("kind", task["kind"])
-    yield Fact("tags", ", ".join(f"{name}={value}" for name, value in task["tags"].items()) or None)
+    yield Fact("tenant", task["tenant"])
+    yield Fact("tags", _pairs(task["tags"]))
+    yield Fact("runs on", _pairs(task["labels"]))
+    yield Fact("uses", ", ".join(f"{format_amount(n)} {name}" for name, n in task["resources"].items()) or None)
+    yield Fact("group", task["group"])
     yield Fact("after", ", ".join(map(_dependency, task["after"])) or None)
     if task["batch"] is not None:
         index = task["array_index"]
         yield Fact("batch", str(task["batch"]) if index is None else f"{task['batch']}, index {index}")
+
+
+def _pairs(pairs: Mapping[str, str]) -> str | None:
+    return ", ".join(f"{name}={value}" for name, value in pairs.items()) or None
 
 
 def _dependency(item: Document) -> str:
@@ -95,6 +106,10 @@ def _times(task: Document, style: Style) -> Iterator[Fact]:
     zone = style.zone_name
     yield Fact("submitted", _when(task["submitted_at"], style, zone))
     yield Fact("not before", _when(task["not_before"], style, zone))
+    yield Fact("fixed start", _when(task["start_at"], style, zone))
+    yield Fact("deadline", _when(task["deadline"], style, zone))
+    yield Fact("expires", _when(task["expires_at"], style, zone))
+    yield Fact("estimate", _span(task["estimate_s"]))
     yield Fact("started", _when(task["started_at"], style, zone))
     yield Fact("finished", _when(task["finished_at"], style, zone))
     yield Fact("waited", _span(task["wait_s"]))

@@ -1,18 +1,20 @@
-"""The pools: documents, pause and resume."""
+"""The pools: documents, pause and resume, and what is changed of them by command."""
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
+from cronoq_cli.commands.plans import plan_pool
+from cronoq_cli.config.live import override_pool
 from cronoq_cli.daemon.desk import Desk
 from cronoq_cli.daemon.selection import check_pool_names
-from cronoq_cli.engine.messages import PoolPaused, PoolResumed
-from cronoq_cli.engine.pools import LivePool
+from cronoq_cli.engine.messages import PoolPaused, PoolReplanned, PoolResumed
+from cronoq_cli.engine.pools import LivePool, PoolPlan
+from cronoq_cli.errors import UsageError
 from cronoq_cli.model.lifecycle import Status
 from cronoq_cli.model.snapshot import describe_pool
 from cronoq_cli.model.task import Priority
-from cronoq_cli.wire.requests import PausePool, Pools, Reply, ResumePool
+from cronoq_cli.wire.requests import PausePool, Pools, Reply, ResetPool, ResumePool, ScalePool, SetPool
 
 
 def show_pools(desk: Desk, request: Pools) -> Reply:
@@ -23,21 +25,31 @@ def show_pools(desk: Desk, request: Pools) -> Reply:
 
 
 def _describe(desk: Desk, pool: LivePool) -> dict[str, Any]:
-    state = desk.scheduler.engine.state
     wall = desk.now().wall
-    heads = pool.lanes.first(1, lambda task: state.place(task, wall))
+    oldest = min((task.ready_at or wall for task in pool.lanes.heads()), default=None)
     return describe_pool(
         pool.name,
         workers=pool.workers,
+        min=pool.plan.least,
+        max=pool.most,
+        target=pool.workers,
         busy=pool.busy,
+        held=sum(
+            reserved.slots for one in pool.sets for reserved in one.reservations.upcoming(wall, pool.plan.max_hold_s)
+        ),
         paused=pool.paused,
-        reason="paused" if pool.paused else None,
-        waiting=_count_ready(desk, pool),
+        reason="paused" if pool.paused else pool.capped or pool.scale_reason,
+        waiting={Priority(priority).word: count for priority, count in enumerate(pool.ready)},
+        reservations=sum(len(one.reservations) for one in pool.sets),
+        groups=[
+            {"labels": one.labels, "workers": one.workers, "busy": one.busy, "shared": one.shared}
+            for one in pool.sets[1:]
+        ],
         blocked=pool.counts[Status.BLOCKED],
         scheduled=pool.counts[Status.SCHEDULED],
         retrying=pool.counts[Status.RETRYING],
         running=pool.counts[Status.RUNNING],
-        oldest_ready_at=heads[0].ready_at if heads else None,
+        oldest_ready_at=oldest,
         now=desk.now().wall,
         started=pool.totals["started"],
         succeeded=pool.totals["succeeded"],
@@ -46,12 +58,45 @@ def _describe(desk: Desk, pool: LivePool) -> dict[str, Any]:
     )
 
 
-def _count_ready(desk: Desk, pool: LivePool) -> dict[str, int]:
-    if not pool.counts[Status.READY]:
-        return {}
-    tasks = desk.scheduler.engine.state.tasks.values()
-    counts = Counter(task.priority for task in tasks if task.status is Status.READY and task.pool == pool.name)
-    return {Priority(priority).word: count for priority, count in counts.items()}
+def scale_pool(desk: Desk, request: ScalePool) -> Reply:
+    """Another size of a pool: a number of workers, or a range in which it scales itself."""
+    size = desk.get_pool_settings(request.name).size
+    if request.workers is not None:
+        return _change(desk, request.name, {"workers": request.workers})
+    least = size.min if request.min is None else request.min
+    most = size.max if request.max is None else request.max
+    if least > most:
+        raise UsageError(f"min {least} is more than max {most}", hint="give both --min and --max")
+    return _change(desk, request.name, {"workers": {"min": least, "max": most}})
+
+
+def set_pool(desk: Desk, request: SetPool) -> Reply:
+    """Change settings of a pool until they are reset or the configuration is read anew."""
+    return _change(desk, request.name, request.changes)
+
+
+def _change(desk: Desk, name: str, changes: dict[str, Any]) -> Reply:
+    desk.scheduler.check_writable()
+    (name,) = check_pool_names(desk.scheduler, [name])
+    pool = desk.scheduler.engine.state.pools[name]
+    merged = {**pool.changes, **changes}
+    plan = plan_pool(override_pool(desk.get_pool_settings(name), merged))
+    return _replan(desk, [(name, plan, merged)])
+
+
+def reset_pools(desk: Desk, request: ResetPool) -> Reply:
+    """Back to what the configuration says."""
+    desk.scheduler.check_writable()
+    names = check_pool_names(desk.scheduler, request.names)
+    return _replan(desk, [(name, plan_pool(desk.get_pool_settings(name)), {}) for name in names])
+
+
+def _replan(desk: Desk, plans: list[tuple[str, PoolPlan, dict[str, Any]]]) -> Reply:
+    for name, plan, changes in plans:
+        desk.scheduler.apply(PoolReplanned(name, plan, changes))
+    desk.scheduler.must_commit()
+    pools = desk.scheduler.engine.state.pools
+    return Reply(doc={"pools": [_describe(desk, pools[name]) for name, _, _ in plans]})
 
 
 def pause_pools(desk: Desk, request: PausePool) -> Reply:

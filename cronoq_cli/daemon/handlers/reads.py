@@ -10,6 +10,7 @@ from typing import Any
 
 from cronoq_cli.daemon.desk import Desk
 from cronoq_cli.daemon.parked import NotYet
+from cronoq_cli.errors import WaitTimeoutError
 from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
 from cronoq_cli.model.snapshot import describe_transition
 from cronoq_cli.model.task import TaskRecord
@@ -156,6 +157,8 @@ def wait_tasks(desk: Desk, request: WaitTasks) -> Reply:
     request.select = Selector(refs=[str(task_id) for task_id in ids])
     waiting = [task_id for task_id in ids if (task := desk.scheduler.find_live(task_id)) and task.status in LIVE]
     if waiting and (len(waiting) == len(ids) or not request.any):
+        if request.now:
+            raise WaitTimeoutError("the time to wait is over")
         raise NotYet(waiting if request.any else waiting[:1])
     desk.scheduler.must_commit()
     ended = [task_id for task_id in ids if task_id not in set(waiting)] if request.any else ids

@@ -10,9 +10,11 @@ from typing import Any
 import msgspec
 
 from cronoq_cli.daemon.desk import Desk
+from cronoq_cli.daemon.parked import AwaitRoom
+from cronoq_cli.engine.bounds import NoRoomError
 from cronoq_cli.engine.messages import Accepted, Newcomer, Submitted, WantedEdge
 from cronoq_cli.errors import InvalidError, NotFoundError, TryLaterError
-from cronoq_cli.model.lifecycle import FINAL
+from cronoq_cli.model.lifecycle import FINAL, Status
 from cronoq_cli.model.task import Dependency, TaskSpec
 from cronoq_cli.model.words import hint_for, is_key
 from cronoq_cli.wire.requests import Reply, Rerun, Submit
@@ -33,7 +35,12 @@ def submit(desk: Desk, request: Submit) -> Reply:
         return Reply(doc={"tasks": [], "dry_run": True, "count": len(newcomers)})
     members = len(newcomers) if request.members is None else request.members
     event = Submitted(newcomers, request.batch, members, request.limit, request.max_fails)
-    accepted: Accepted = desk.scheduler.apply(event)
+    try:
+        accepted: Accepted = desk.scheduler.apply(event)
+    except NoRoomError as full:
+        if full.waits and not request.no_wait:
+            raise AwaitRoom(full.pool) from full
+        raise
     desk.scheduler.must_commit()
     _keep_belongings(desk, request, accepted)
     return _answer(desk, request, accepted, members)
@@ -66,7 +73,8 @@ def _build_newcomer(desk: Desk, spec: TaskSpec, keys: Keys) -> Newcomer:
     fingerprint = None if spec.unique_s is None else decide_fingerprint(spec)
     existing = _find_existing(desk, spec, fingerprint)
     edges = [edge for dependency in spec.after for edge in resolve_dependency(desk, dependency, spec, keys)]
-    return Newcomer(spec, edges, existing, fingerprint)
+    final = None if existing is None else _find_final(desk, existing)
+    return Newcomer(spec, edges, existing, fingerprint, existing_final=final)
 
 
 def _check_pool(desk: Desk, name: str) -> None:
@@ -119,9 +127,13 @@ def resolve_dependency(desk: Desk, dependency: Dependency, spec: TaskSpec, keys:
 def _want(desk: Desk, task_id: int, dependency: Dependency) -> WantedEdge:
     if desk.scheduler.find_live(task_id) is not None:
         return WantedEdge(dependency.condition, target=task_id)
-    record = desk.scheduler.find_record(task_id)
-    final = record.status if record is not None and record.status in FINAL else None
-    return WantedEdge(dependency.condition, target=task_id, final=final)
+    return WantedEdge(dependency.condition, target=task_id, final=_find_final(desk, task_id))
+
+
+def _find_final(desk: Desk, task_id: int) -> Status | None:
+    """The end of a task that has ended, else None."""
+    status = desk.find_status(task_id)
+    return status if status in FINAL else None
 
 
 def _keep_belongings(desk: Desk, request: Submit, accepted: Accepted) -> None:
@@ -154,7 +166,13 @@ def rerun(desk: Desk, request: Rerun) -> Reply:
     for index, task_id in enumerate(ids):
         record = desk.get_record(task_id)
         spec = msgspec.structs.replace(
-            record.spec, after=[], key=None, once=False, unique_s=None, not_before=None, hold=False, kill_at=None
+            record.spec,
+            after=[],
+            key=None,
+            once=False,
+            unique_s=None,
+            hold=False,
+            **dict.fromkeys(("not_before", "start_at", "deadline", "expires_at", "kill_at")),
         )
         newcomers.append(Newcomer(spec))
         if spec.stdin_kept:

@@ -13,6 +13,7 @@ import msgspec
 from cronoq_cli.daemon.desk import Desk
 from cronoq_cli.daemon.handlers.submit import resolve_dependency
 from cronoq_cli.daemon.parked import Unsettled
+from cronoq_cli.engine.graph import describe_cycle
 from cronoq_cli.engine.messages import (
     Cancelled,
     Edited,
@@ -26,9 +27,10 @@ from cronoq_cli.engine.messages import (
     StartedNow,
     WantedEdge,
 )
+from cronoq_cli.engine.submissions import check_fits
 from cronoq_cli.errors import ConflictError, InvalidError, NotFoundError
 from cronoq_cli.model.lifecycle import FINAL, LIVE, WAITING, Status
-from cronoq_cli.model.task import TaskRecord
+from cronoq_cli.model.task import Batch, TaskRecord
 from cronoq_cli.wire.requests import (
     Cancel,
     Edit,
@@ -154,13 +156,11 @@ def _build_edit(desk: Desk, task_id: int, given: dict[str, Any]) -> Edited:
 
 
 def _check_edit(desk: Desk, event: Edited) -> None:
-    pool = desk.scheduler.engine.state.get_pool(event.spec.pool)
-    if event.spec.slots > pool.workers:
-        raise InvalidError(f"{event.spec.slots} slots can never fit into pool {pool.name!r}", code="cannot-fit")
+    check_fits(desk.scheduler.engine.state, event.spec)
     targets = [edge.target for edge in event.edges or () if edge.target is not None]
     cycle = desk.scheduler.engine.state.graph.find_cycle(event.id, targets)
     if cycle is not None:
-        raise InvalidError("dependency cycle: " + " -> ".join(map(str, cycle[:8])), code="cycle")
+        raise InvalidError("dependency cycle: " + describe_cycle(cycle, {}), code="cycle")
 
 
 # -- retry -----------------------------------------------------------------------------------------------------------
@@ -178,12 +178,19 @@ def retry(desk: Desk, request: Retry) -> Reply:
         records.update({record.id: record for record in skipped})
     elif skipped:
         notes.append(f"{len(skipped)} skipped because of these stay skipped: --with-dependents revives them too")
-    revivals = [Revival(record, _edges_of_revived(desk, record, records)) for record in records.values()]
+    revivals = [
+        Revival(record, _edges_of_revived(desk, record, records), batch=_find_batch(desk, record))
+        for record in records.values()
+    ]
     revived = desk.scheduler.apply(Retried(revivals))
     desk.scheduler.must_commit()
     reply = _answer(desk, revived)
     reply.notes = notes
     return reply
+
+
+def _find_batch(desk: Desk, record: TaskRecord) -> Batch | None:
+    return None if record.batch is None else desk.scheduler.store.find_batch(record.batch)
 
 
 def _list_skipped(desk: Desk, records: dict[int, TaskRecord]) -> list[TaskRecord]:

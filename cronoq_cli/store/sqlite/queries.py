@@ -45,6 +45,10 @@ SAVE_EVENT = _insert("INSERT", "events", rows.EVENT)
 SAVE_STDIN = "INSERT OR REPLACE INTO stdins (task, content) VALUES (?, ?)"
 SAVE_POOL = "INSERT OR REPLACE INTO pools (name, state) VALUES (?, ?)"
 DROP_POOL = "DELETE FROM pools WHERE name = ?"
+SAVE_RUN_TIME = "INSERT OR REPLACE INTO run_times (pool, kind, data) VALUES (?, ?, ?)"
+DROP_RUN_TIME = "DELETE FROM run_times WHERE pool = ? AND kind = ?"
+SAVE_RESOURCE = "INSERT OR REPLACE INTO resources (name, data) VALUES (?, ?)"
+DROP_RESOURCE = "DELETE FROM resources WHERE name = ?"
 OPEN_EDGE = (
     "INSERT OR REPLACE INTO edges (task, target, awaited, condition, awaited_until, open) VALUES (?, ?, ?, ?, ?, 1)"
 )
@@ -78,6 +82,8 @@ OPEN_EDGES = f"SELECT {_columns(rows.EDGE)} FROM edges WHERE open = 1 ORDER BY t
 BATCHES = f"SELECT {_columns(rows.BATCH)} FROM batches ORDER BY first"
 BATCH = f"SELECT {_columns(rows.BATCH)} FROM batches WHERE first = ?"
 POOLS = "SELECT name, state FROM pools ORDER BY name"
+RUN_TIMES = "SELECT pool, kind, CAST(data AS BLOB) FROM run_times ORDER BY pool, kind"
+RESOURCES = "SELECT name, CAST(data AS BLOB) FROM resources ORDER BY name"
 ENV = "SELECT content FROM envs WHERE id = ?"
 STDIN = "SELECT content FROM stdins WHERE task = ?"
 EVENTS = f"SELECT {_columns(rows.EVENT)} FROM events WHERE seq > ? ORDER BY seq LIMIT ?"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import contextlib
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -196,6 +197,22 @@ class SqliteReader:
         found = self._row(queries.BATCH, (first,))
         return rows.decode_batch(found) if found else None
 
+    def load_run_times(self) -> dict[tuple[str, str], list[float]]:
+        """What was learned of run times, by (pool, kind); what cannot be read is left out: it is learned anew."""
+        found: dict[tuple[str, str], list[float]] = {}
+        for pool, kind, data in self._rows(queries.RUN_TIMES):
+            with contextlib.suppress(rows.DamagedRowError):
+                found[rows.plain_text(pool), rows.plain_text(kind)] = rows.decode_json(data, list[float])
+        return found
+
+    def load_resources(self) -> dict[str, dict[str, object]]:
+        """The stored state of resources changed by command, by name; what cannot be read is left out."""
+        found: dict[str, dict[str, object]] = {}
+        for name, data in self._rows(queries.RESOURCES):
+            with contextlib.suppress(rows.DamagedRowError):
+                found[rows.plain_text(name)] = rows.decode_json(data, dict[str, object])
+        return found
+
     def read_live(self) -> LiveState:
         """What recovery reads, at one moment, with nothing set aside: damaged rows are left out and named."""
         tasks: list[TaskRecord] = []
@@ -214,6 +231,8 @@ class SqliteReader:
                 batches=self._live_batches(ids),
                 pools=self._pools(),
                 next_id=self._next_id(),
+                run_times=self.load_run_times(),
+                resources=self.load_resources(),
                 damaged=damaged_rows,
             )
         finally:

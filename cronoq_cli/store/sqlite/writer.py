@@ -13,6 +13,7 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
+from typing import Any
 
 from cronoq_cli.errors import FencedError
 from cronoq_cli.model.lifecycle import FINAL
@@ -166,11 +167,10 @@ class SqliteStore(SqliteReader):
             _write(db, queries.SAVE_BATCH, map(rows.encode_batch, changes.batches))
         if changes.stdins:
             _write(db, queries.SAVE_STDIN, changes.stdins.items())
-        for name, state in changes.pools.items():
-            if state is None:
-                _write(db, queries.DROP_POOL, [(name,)])
-            else:
-                _write(db, queries.SAVE_POOL, [(name, rows.encode_json(state))])
+        _keep(db, queries.SAVE_POOL, queries.DROP_POOL, {(name,): state for name, state in changes.pools.items()})
+        resources = {(name,): state for name, state in changes.resources.items()}
+        _keep(db, queries.SAVE_RESOURCE, queries.DROP_RESOURCE, resources)
+        _keep(db, queries.SAVE_RUN_TIME, queries.DROP_RUN_TIME, changes.run_times)
 
     def load_live(self) -> LiveState:
         """Read what recovery needs; a row that cannot be decoded is set aside as failed with the reason."""
@@ -195,6 +195,8 @@ class SqliteStore(SqliteReader):
             batches=batches,
             pools=self._pools(),
             next_id=self._next_id(),
+            run_times=self.load_run_times(),
+            resources=self.load_resources(),
             damaged={row[0]: why for row, why in bad},
         )
 
@@ -272,6 +274,13 @@ def _without_collector() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+def _keep(db: sqlite3.Connection, save: str, drop: str, changes: Mapping[Any, object | None]) -> None:
+    """Save each value as JSON under its key, or drop the row where it is None."""
+    if changes:
+        _write(db, drop, [key for key, value in changes.items() if value is None])
+        _write(db, save, [(*key, rows.encode_json(value)) for key, value in changes.items() if value is not None])
 
 
 def _write(db: sqlite3.Connection, sql: str, values: Iterable[rows.Row]) -> None:

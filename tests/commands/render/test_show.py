@@ -101,6 +101,27 @@ def test_a_task_without_limit_says_so_and_one_not_started_too() -> None:
     assert lines.index("Task 2: make") == lines.index("") + 1
 
 
+def test_show_has_what_a_task_wants_of_the_scheduler() -> None:
+    spec = {
+        "tenant": "alice", "labels": {"gpu": "yes"}, "uses": {"gpu": 2.0, "api": 0.5}, "group": "mail",
+        "estimate_s": 90.0, "start_at": NOW + 60, "deadline": NOW + 600, "expires_at": NOW + 900,
+    }  # fmt: skip
+    context = make_context()
+    print_task(context, {"task": make_task(1, spec=spec)})
+    lines = out_of(context).splitlines()
+    for line in (
+        "  tenant         alice",
+        "  runs on        gpu=yes",
+        "  uses           2 gpu, 0.5 api",
+        "  group          mail",
+        "  fixed start    16:14:20 CEST, in 1m",
+        "  deadline       16:23:20 CEST, in 10m",
+        "  expires        16:28:20 CEST, in 15m",
+        "  estimate       1m30s",
+    ):
+        assert line in lines
+
+
 def test_values_of_the_environment_stand_a_line_each_when_asked_for() -> None:
     context = make_context()
     print_task(context, {"task": make_task(1, facts={"env": {"PATH": "/bin", "X": "a\nb"}})})
@@ -126,6 +147,13 @@ def test_pools_show_how_full_they_are_and_what_waits() -> None:
     paused = describe_pool("media", workers=2, min=0, max=4, target=1, paused=True)
     print_pools(context, {"pools": [busy, paused]})
     assert out_of(context) == POOLS
+
+
+def test_pools_show_what_is_kept_free_and_their_groups() -> None:
+    context = make_context()
+    groups = [{"labels": {"gpu": "yes"}, "workers": 2, "busy": 1, "shared": False}]
+    print_pools(context, {"pool": describe_pool("batch", workers=2, held=1, reservations=3, groups=groups)})
+    assert "  gpu=yes 1/2, 1 held, 3 reserved" in out_of(context)
 
 
 def make_events() -> list[dict[str, Any]]:

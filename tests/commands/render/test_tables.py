@@ -141,6 +141,17 @@ def test_whatever_the_names_a_listing_fits_the_terminal(names: list[str], column
     assert all(display_width(line) <= columns for line in shown.split("\n"))
 
 
+@pytest.mark.parametrize(("left_s", "text"), [(300, "due in 5m"), (-12, "overdue 12s")])
+def test_the_deadline_of_what_is_not_over_stands_in_its_reason(left_s: float, text: str) -> None:
+    context = make_context()
+    spec = {"deadline": NOW + left_s}
+    ended = make_task(2, Status.SUCCEEDED, spec=spec, finished_at=NOW - 60)
+    print_tasks(context, {"tasks": [make_task(1, spec=spec, reason="waits for a slot"), ended]})
+    first, second = out_of(context).splitlines()[1:]
+    assert first.endswith(f"waits for a slot, {text}")
+    assert "due" not in second
+
+
 def test_sixty_rows_are_drawn_fast() -> None:
     tasks = (mixed_tasks() * 8)[:60]
 

@@ -1,0 +1,172 @@
+"""From the configuration, and what was changed of it by command, to what the engine goes by. No I/O.
+
+Used from two sides: the daemon runs such an engine, `simulate` runs one forward.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cronoq_cli.config.live import override_pool, override_resource
+from cronoq_cli.config.pools import AutoscaleSettings, PoolSettings
+from cronoq_cli.config.resources import GatherSettings, ResourceSettings
+from cronoq_cli.config.settings import PrioritySettings, Settings
+from cronoq_cli.engine import autoscale
+from cronoq_cli.engine.core import Engine
+from cronoq_cli.engine.gathering import GroupTemplate
+from cronoq_cli.engine.lanes import Scoring
+from cronoq_cli.engine.live import Now
+from cronoq_cli.engine.messages import TotalsReplanned
+from cronoq_cli.engine.pools import GroupPlan, PoolPlan
+from cronoq_cli.engine.resources import Bucket, Resource, Semaphore
+from cronoq_cli.engine.state import PolicyOf
+from cronoq_cli.errors import CronoqError, InvalidError
+from cronoq_cli.model.policy import Policy
+from cronoq_cli.model.task import Backoff, OnLost, TaskSpec
+from cronoq_cli.store.contract import LiveState
+
+_NO_POOL = PoolSettings(workers=0)
+
+
+def build_engine(settings: Settings, kept: LiveState, now: Now) -> Engine:
+    """An engine with the configured pools and resources, and the run times learned so far; no task is in it yet."""
+    plans = dict(plan_pools(settings, kept.pools))
+    engine = Engine(make_policies(settings), plans, next_id=kept.next_id, scoring=decide_scoring(settings.priorities))
+    configure(engine, settings, kept.resources, now)
+    for (pool, kind), numbers in kept.run_times.items():
+        with contextlib.suppress(InvalidError):  # what cannot be read is learned anew
+            engine.state.run_times.load(pool, kind, numbers)
+    return engine
+
+
+def plan_pools(settings: Settings, stored: Mapping[str, Mapping[str, object]]) -> Iterator[tuple[str, PoolPlan]]:
+    """The plan of every configured pool, what was set by command laid over it."""
+    for name, pool in settings.pools.items():
+        yield name, plan_pool(override_if_fitting(pool, stored.get(name, {}).get("set")))
+
+
+def override_if_fitting(pool: PoolSettings, changes: object) -> PoolSettings:
+    """The pool with stored changes; those that fit the configuration no more are passed over."""
+    if not isinstance(changes, Mapping):
+        return pool
+    try:
+        return override_pool(pool, changes)
+    except CronoqError:
+        return pool
+
+
+def plan_pool(pool: PoolSettings) -> PoolPlan:
+    """What the engine goes by for one pool. A pool with a range of workers is autoscaled."""
+    size = pool.size
+    scales = size.min < size.max
+    return PoolPlan(
+        workers=size.start,
+        least=size.min,
+        most=size.max,
+        weight=pool.weight,
+        max_pending=pool.max_pending,
+        overflow=pool.overflow,
+        reservable_fraction=pool.reservable_fraction,
+        max_hold_s=pool.max_hold_s,
+        default_duration_s=pool.default_duration_s,
+        fair_share=pool.fair_share,
+        tenant_weights=dict(pool.tenant_weights),
+        autoscale=_plan_autoscale(pool.autoscale) if scales else None,
+        limits=autoscale.MachineLimits(
+            max_load=pool.limits.max_load,
+            min_free_memory=pool.limits.min_free_memory,
+            max_memory_pressure=pool.limits.max_memory_pressure,
+        )
+        if pool.limits.are_set
+        else None,
+        groups=tuple(GroupPlan(dict(group.labels), group.workers, group.shared) for group in pool.groups),
+    )
+
+
+def _plan_autoscale(scale: AutoscaleSettings) -> autoscale.AutoscaleSettings:
+    return autoscale.AutoscaleSettings(
+        interval_s=scale.interval_s,
+        target_utilization=scale.target_utilization,
+        drain_time_s=scale.drain_time_s,
+        cooldown_s=scale.cooldown_s,
+        stabilization_window_s=scale.stabilization_window_s,
+        max_step_up_ratio=scale.max_step_up_ratio,
+        max_step_up_abs=scale.max_step_up_abs,
+        max_step_down=scale.max_step_down,
+        slo=dict(scale.slo_s),
+        reservation_horizon_s=scale.reservation_horizon_s,
+        ewma_alpha=scale.ewma_alpha,
+        cost_per_worker_second=scale.cost_per_worker_second,
+    )
+
+
+def configure(engine: Engine, settings: Settings, stored: Mapping[str, Mapping[str, Any]], now: Now) -> None:
+    """Give the engine what all pools share: resources (`stored`: changed by command), groups, bounds."""
+    state = engine.state
+    for name in set(state.resources.known) - set(settings.resources):
+        state.resources.remove(name)
+    for name, resource in settings.resources.items():
+        state.resources.configure(name, make_resource(override_resource(resource, stored.get(name, {})), now))
+    state.groups = {name: make_template(name, group) for name, group in settings.groups.items()}
+    engine.handle(plan_totals(settings), now)
+    state.scales = any(pool.plan.autoscale is not None for pool in state.pools.values())
+
+
+def plan_totals(settings: Settings) -> TotalsReplanned:
+    """What bounds all pools together."""
+    daemon = settings.daemon
+    return TotalsReplanned(daemon.total_workers, daemon.share == "strict", daemon.max_pending)
+
+
+def make_resource(resource: ResourceSettings, now: Now) -> Resource:
+    """The engine's resource: a semaphore, or a bucket that starts full."""
+    if resource.rate_s is not None:
+        return Bucket(resource.rate_s, resource.capacity, now.awake)
+    return Semaphore(resource.permits or 0)
+
+
+def make_template(name: str, group: GatherSettings) -> GroupTemplate:
+    """What a gathered group runs, as a spec; it runs in `/` with an empty environment but the task's own variables."""
+    command = group.command
+    spec = TaskSpec(
+        name=name,
+        command=None if isinstance(command, str) else list(command),
+        shell_line=command if isinstance(command, str) else None,
+        pool=group.pool,
+        kind=f"group {name}",
+    )
+    return GroupTemplate(spec, group.grace_s, group.max_delay_s, group.max_size)
+
+
+def decide_scoring(priorities: PrioritySettings) -> Scoring:
+    """The score's numbers as configured."""
+    bases = (priorities.low, priorities.normal, priorities.high, priorities.critical)
+    return Scoring(bases=bases, rate=priorities.rate, cap=priorities.cap)
+
+
+def make_policies(settings: Settings) -> PolicyOf:
+    """What a spec means to the engine, its pool's defaults filled in; equal ones are one object."""
+    known: dict[Policy, Policy] = {}
+
+    def policy_of(spec: TaskSpec) -> Policy:
+        policy = decide_policy(spec, settings.pools.get(spec.pool, _NO_POOL))
+        return known.setdefault(policy, policy)
+
+    return policy_of
+
+
+def decide_policy(spec: TaskSpec, pool: PoolSettings) -> Policy:
+    """The policy of one task: what it says itself, else what its pool says."""
+    return Policy(
+        kind=spec.kind,
+        retries=spec.retries if spec.retries is not None else pool.retries or 0,
+        backoff=spec.backoff or pool.backoff or Backoff(),
+        retry_on=frozenset(spec.retry_on or ()),
+        no_retry_on=frozenset(spec.no_retry_on or ()),
+        success_codes=frozenset(spec.success_codes or ()),
+        on_lost=OnLost(spec.on_lost or pool.on_lost or OnLost.COUNT),
+        stop_signal=spec.stop_signal,
+        grace_s=spec.grace_s,
+    )

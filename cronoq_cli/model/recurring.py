@@ -1,0 +1,113 @@
+"""What a recurring schedule is: the spec a person added, where it stands, and the words of its policies.
+
+Values only. The instants of an expression live in engine/cron, the rules on a schedule's state in engine/recurrence.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+import msgspec
+
+from cronoq_cli.errors import UsageError
+from cronoq_cli.model.duration import format_duration
+from cronoq_cli.model.task import TaskSpec
+
+LONGEST_NAME = 100
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
+
+
+class Overlap(StrEnum):
+    """What a new occurrence does while an earlier one is not over (`--overlap`)."""
+
+    SKIP = "skip"
+    ALLOW = "allow"
+    QUEUE = "queue"
+    QUEUE_ON_SUCCESS = "queue-on-success"
+    REPLACE = "replace"
+
+
+class CatchUp(StrEnum):
+    """What becomes of slots that fell due while nothing could run them (`--catch-up`)."""
+
+    NONE = "none"
+    LATEST = "latest"
+    ALL = "all"
+
+
+class ScheduleSpec(msgspec.Struct, omit_defaults=True, kw_only=True):
+    """What was asked for. Exactly one of `expr` (cron text), `every_s` and `reboot` says when.
+
+    `tz` None follows the machine's zone. `priority_given`: caught-up occurrences keep the template's priority,
+    else they are low. Durations are seconds, `until` unix seconds. `hooks` are commands by the name of the notice.
+    """
+
+    name: str
+    template: TaskSpec
+    expr: str | None = None
+    seconds: bool = False
+    every_s: float | None = None
+    reboot: bool = False
+    tz: str | None = None
+    overlap: Overlap = Overlap.SKIP
+    catch_up: CatchUp = CatchUp.LATEST
+    catch_up_within_s: float | None = None
+    priority_given: bool = False
+    jitter_s: float = 0.0
+    until: float | None = None
+    max_runs: int | None = None
+    pause_after_failures: int | None = None
+    reserve: bool = False
+    tolerance_s: float | None = None
+    on_miss: str | None = None
+    deadline_after_s: float | None = None
+    hooks: dict[str, str] = {}
+
+    @property
+    def when(self) -> str:
+        """The time as people write it: the expression, `@every 1h30m`, or `@reboot`."""
+        if self.expr is not None:
+            return self.expr
+        return "@reboot" if self.every_s is None else f"@every {format_duration(self.every_s)}"
+
+
+class ScheduleState(msgspec.Struct, omit_defaults=True, kw_only=True):
+    """Where a schedule stands.
+
+    `decided_at` is the newest slot that was decided, or the moment from which slots count at all: slots up to it
+    are never looked at again. `next_at` is the slot due next, None when there is none any more. `runs` counts
+    submitted occurrences, manual ones not. `chain` is the task of the newest occurrence; `broken`: it is a chain on
+    success whose last member failed. `boot_id` is the boot that `@reboot` has had. `skips` are slots to leave out.
+    """
+
+    decided_at: float
+    next_at: float | None = None
+    paused: bool = False
+    paused_until: float | None = None
+    pause_reason: str | None = None
+    runs: int = 0
+    failures: int = 0
+    chain: int | None = None
+    broken: bool = False
+    boot_id: str | None = None
+    skips: list[float] = []
+
+
+class Schedule(msgspec.Struct, kw_only=True):
+    """One schedule as the store keeps it."""
+
+    spec: ScheduleSpec
+    state: ScheduleState
+    added_at: float
+    updated_at: float
+
+
+def parse_schedule_name(text: str) -> str:
+    """The name itself. Raises UsageError: it becomes part of keys `NAME@<UTC start>`, so it has no @ : / +."""
+    if len(text) > LONGEST_NAME or not _NAME.fullmatch(text) or text == "last":
+        raise UsageError(
+            f"{text[:LONGEST_NAME]!r} is not a name for a schedule",
+            hint="a name starts with a letter or _ and goes on with letters, digits and _ . -, at most 100",
+        )
+    return text
