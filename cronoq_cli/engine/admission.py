@@ -26,10 +26,10 @@ def choose(state: State, pool: LivePool, now: Now, lacking: set[Wanted] | None =
     heads = pool.lanes.heads()
     if not heads:
         return None
-    if len(heads) > 1:
-        heads = [task for _, task in order_candidates(state, pool, heads, now)]
+    if not pool.wanting and pool.is_simple and not pool.plan.fair_share and not pool.sets[0].reservations:
+        return _choose_alike(state, pool, heads, now)
     lacking = set() if lacking is None else lacking
-    for task in heads:
+    for _, task in order_candidates(state, pool, heads, now):
         lacks, workers = find_lacks(state, pool, task, lacking, now)
         if workers is not None:
             return task, workers
@@ -37,12 +37,20 @@ def choose(state: State, pool: LivePool, now: Now, lacking: set[Wanted] | None =
     return None
 
 
+def _choose_alike(state: State, pool: LivePool, heads: list[LiveTask], now: Now) -> tuple[LiveTask, int] | None:
+    """The same where all want nothing but slots of the same workers: when the first lacks them, so do all."""
+    task = heads[0] if len(heads) == 1 else max(heads, key=lambda head: state.place(head, now.wall))
+    workers = pool.sets[0]
+    return (task, 0) if task.slots <= workers.workers - workers.busy else None
+
+
 def choose_jointly(state: State, pools: list[LivePool], now: Now) -> tuple[LivePool, LiveTask, int] | None:
     """The same for pools whose candidates want resources, which all pools share: the best-placed of all goes first."""
     if not any(pool.has_room for pool in pools):
         return None
     lacking: set[Wanted] = set()
-    for _, task in _merge([order_candidates(state, pool, pool.lanes.heads(), now) for pool in pools]):
+    orders = [list(order_candidates(state, pool, pool.lanes.heads(), now)) for pool in pools]
+    for _, task in _merge(orders):
         pool = state.pools[task.pool]
         lacks, workers = find_lacks(state, pool, task, lacking, now)
         if workers is not None:
@@ -56,31 +64,30 @@ def choose_jointly(state: State, pools: list[LivePool], now: Now) -> tuple[LiveP
 Placed = tuple[Place, LiveTask]
 
 
-def order_candidates(state: State, pool: LivePool, heads: list[LiveTask], now: Now) -> list[Placed]:
+def order_candidates(state: State, pool: LivePool, heads: list[LiveTask], now: Now) -> Iterator[Placed]:
     """The candidates, best-placed first. With fair sharing, within a class the tenant with the least share leads."""
     wall = now.wall
     placed = [(state.place(task, wall), task) for task in heads]
     if not pool.plan.fair_share:
         placed.sort(key=_place_of, reverse=True)
-        return placed
+        return iter(placed)
+    ranks = {tenant: pool.shares.rank(tenant) for tenant in set(map(tenant_of, heads))}
     classes: dict[int, list[Placed]] = {}
     for one in placed:
         classes.setdefault(one[1].priority, []).append(one)
-    return list(_merge([_order_fairly(pool, members) for members in classes.values()]))
+    return _merge([_order_fairly(members, ranks) for members in classes.values()])
 
 
 def _place_of(placed: Placed) -> Place:
     return placed[0]
 
 
-def _order_fairly(pool: LivePool, members: list[Placed]) -> list[Placed]:
+def _order_fairly(members: list[Placed], ranks: dict[str, tuple[float, int]]) -> list[Placed]:
     """One class: due fixed starts, then tenant by tenant by share, each one's candidates by place."""
-
-    def key(placed: Placed) -> tuple[bool, tuple[float, int], float, float]:
-        (fixed, score, older), task = placed
-        return not fixed, pool.shares.rank(tenant_of(task)), -score, -older
-
-    return sorted(members, key=key)
+    if len(members) > 1:
+        members.sort(key=_place_of, reverse=True)
+        members.sort(key=lambda placed: (not placed[0][0], ranks[tenant_of(placed[1])]))
+    return members
 
 
 def _merge(queues: list[list[Placed]]) -> Iterator[Placed]:

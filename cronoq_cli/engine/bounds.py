@@ -26,8 +26,6 @@ class NoRoomError(TryLaterError):
 
 def make_room(state: State, newcomers: list[Newcomer], now: Now) -> None:
     """Shed what the pools' ways allow for these newcomers, or refuse them all, shedding nothing. Raises NoRoomError."""
-    if not state.is_bounded and state.max_pending is None:
-        return
     victims: list[LiveTask] = []
     try:
         for name, count in Counter(newcomer.spec.pool for newcomer in newcomers).items():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from cronoq_cli.engine.admission import Wanted, choose, choose_jointly
 from cronoq_cli.engine.demand import WORKERS
-from cronoq_cli.engine.live import LiveTask, Now
+from cronoq_cli.engine.live import READY, RUNNING, LiveTask, Now
 from cronoq_cli.engine.messages import (
     DrainBegan,
     LeasesRevoked,
@@ -22,7 +22,7 @@ from cronoq_cli.engine.messages import (
 from cronoq_cli.engine.pools import LivePool, decide_ahead
 from cronoq_cli.engine.sharing import TotalWorkers
 from cronoq_cli.engine.state import State
-from cronoq_cli.model.lifecycle import Status, Trigger
+from cronoq_cli.model.lifecycle import Trigger
 from cronoq_cli.model.task import AttemptRecord
 
 HANDED_OVER = "handed to the runner"
@@ -47,8 +47,7 @@ def dispatch_woken(state: State, now: Now) -> None:
 
 
 def _fill(state: State, pool: LivePool, now: Now) -> None:
-    simple = pool.is_simple
-    while not pool.leased and not (simple and pool.free <= 0):
+    while not pool.leased and pool.has_room:
         found = choose(state, pool, now)
         if found is None:
             break
@@ -127,7 +126,7 @@ def mark_started(state: State, task: LiveTask, now: Now, *, at: float) -> None:
         state.wake_all()  # others of it are candidates no more, for whom slots may have been kept
     pool.totals["started"] += 1
     times = task.times
-    state.move(task, Trigger.STARTED, Status.RUNNING, now)
+    state.move(task, Trigger.STARTED, RUNNING, now)
     if (
         times is not None
         and times.start_at is not None
@@ -251,7 +250,7 @@ def _list_unfit(state: State, pool: LivePool) -> list[LiveTask]:
     return [
         task
         for task in state.tasks.values()
-        if task.pool == pool.name and task.status is Status.READY and not task.leased and not state.fits(task, pool)
+        if task.pool == pool.name and task.status is READY and not task.leased and not state.fits(task, pool)
     ]
 
 

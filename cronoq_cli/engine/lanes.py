@@ -12,8 +12,7 @@ from heapq import heappop, heappush, merge
 from itertools import islice
 from typing import Any
 
-from cronoq_cli.engine.live import DEADLINE, FIXED, LaneName, LiveTask
-from cronoq_cli.model.lifecycle import Status
+from cronoq_cli.engine.live import DEADLINE, FIXED, PLAIN, READY, LaneName, LiveTask
 
 Place = tuple[bool, float, float]
 """Whether its fixed start has come, its score, and its sequence negated: the greatest starts first."""
@@ -29,11 +28,18 @@ class Scoring:
 
     def score(self, task: LiveTask, wall: float) -> float:
         """The score of a ready task at the moment `wall`, without urgency."""
-        wait_s = max(0.0, wall - (task.ready_at if task.ready_at is not None else wall))
-        return self.bases[task.priority] + min(self.rate * wait_s, self.cap)
+        base, ready_at = self.bases[task.priority], task.ready_at
+        if ready_at is None or ready_at >= wall:
+            return base
+        gained = self.rate * (wall - ready_at)
+        return base + (gained if gained < self.cap else self.cap)
 
 
-def rank_of(task: LiveTask, kind: int) -> tuple[float, ...]:
+Rank = tuple[Any, ...]
+"""Numbers, the last of them the id."""
+
+
+def rank_of(task: LiveTask, kind: int) -> Rank:
     """Where a task stands in a lane of this kind: by sequence, or by its deadline or fixed start before that."""
     if kind == DEADLINE:
         return task.when.deadline or 0.0, task.seq, task.id
@@ -51,7 +57,7 @@ class Lane:
         self._pool = pool
         self._priority = priority
         self._tasks = tasks
-        self._heap: list[tuple[float, ...]] = []
+        self._heap: list[Rank] = []
         self._kind = 0 if name is None else name[0]
         self.name = name
 
@@ -66,19 +72,22 @@ class Lane:
         heap, tasks = self._heap, self._tasks
         while heap:
             entry = heap[0]
-            task: LiveTask | None = tasks.get(int(entry[-1]))
-            if task is not None and self._is_at_home(task, entry):
-                if task.status is Status.READY and not task.leased:
+            task = tasks.get(entry[-1])
+            if task is not None and task.in_heap and self._is_at_home(task, entry):
+                if task.status is READY and not task.leased:
                     return task
                 task.in_heap = False
             heappop(heap)
         return None
 
-    def _is_at_home(self, task: LiveTask, entry: tuple[float, ...]) -> bool:
+    def _is_at_home(self, task: LiveTask, entry: Rank) -> bool:
         """Whether the task still stands where an entry says (it may have been moved, edited, or set aside)."""
-        if not task.in_heap or task.priority != self._priority or task.pool != self._pool:
+        if task.priority != self._priority or task.pool != self._pool:
             return False
-        return rank_of(task, self._kind) == entry and task.wants == self.name
+        wants = task.wants
+        if wants is not self.name and wants != self.name:
+            return False
+        return (task.seq, task.id) == entry if self._kind == PLAIN else rank_of(task, self._kind) == entry
 
     def first(self, count: int) -> list[LiveTask]:
         """Up to `count` ready tasks in order, leased ones too, without disturbing the lane."""
@@ -95,8 +104,14 @@ class Lane:
         frontier = [(heap[0], 0)] if heap else []
         while frontier:
             entry, at = heappop(frontier)
-            task = self._tasks.get(int(entry[-1]))
-            if task is not None and task.id != last and self._is_at_home(task, entry) and task.status is Status.READY:
+            task = self._tasks.get(entry[-1])
+            if (
+                task is not None
+                and task.id != last
+                and task.in_heap
+                and self._is_at_home(task, entry)
+                and task.status is READY
+            ):
                 last = task.id
                 yield task
             for child in (2 * at + 1, 2 * at + 2):
@@ -121,6 +136,7 @@ class Lanes:
         lane = lanes.get(name)
         if lane is None:
             lane = lanes[name] = Lane(self._pool, task.priority, name, self._tasks)
+        task.wants = lane.name  # one object for all of a lane: less memory, quicker to compare
         lane.push(task)
 
     def heads(self) -> list[LiveTask]:
@@ -138,12 +154,14 @@ class Lanes:
 
 def _list_heads(lanes: dict[LaneName | None, Lane]) -> list[LiveTask]:
     """The heads of one class that may start; an empty lane of special wants is dropped, that of plain tasks stays."""
-    heads = []
-    for name, lane in tuple(lanes.items()):
+    heads, empty = [], []
+    for name, lane in lanes.items():
         head = lane.head()
-        if head is not None:
-            if name is None or head.batch is None or not head.batch.is_full:
-                heads.append(head)
-        elif name is not None:
+        if head is None:
+            empty.append(name)
+        elif name is None or head.batch is None or not head.batch.is_full:
+            heads.append(head)
+    for name in empty:
+        if name is not None:
             del lanes[name]
     return heads

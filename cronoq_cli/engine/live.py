@@ -12,6 +12,10 @@ from cronoq_cli.model.lifecycle import LIVE, WAITING, Status
 from cronoq_cli.model.policy import Policy
 from cronoq_cli.model.task import Batch, TaskRecord, TaskSpec
 
+READY, RUNNING, BLOCKED = Status.READY, Status.RUNNING, Status.BLOCKED
+SCHEDULED, RETRYING = Status.SCHEDULED, Status.RETRYING
+"""Plain names for the way of every task: looking a member up in its class costs five times as much (Python 3.11)."""
+
 BARE_SPEC = TaskSpec(name="")
 """Stands in the state-only records of `Changes.updated`, whose spec is not written."""
 
@@ -103,7 +107,7 @@ class LiveTask:
     def __init__(self, task_id: int, spec: TaskSpec, policy: Policy, *, seq: float, now: float) -> None:
         self.id = task_id
         self.seq = seq
-        self.status = Status.READY
+        self.status = READY
         self.policy = policy
         self.pool = spec.pool
         self.priority = spec.priority
@@ -163,7 +167,7 @@ class LiveTask:
     @property
     def has_process(self) -> bool:
         """Whether the runner may have it: running, leased or leaving."""
-        return self.leased or self.leaving or self.status is Status.RUNNING
+        return self.leased or self.leaving or self.status is RUNNING
 
     @property
     def attempt_at_runner(self) -> int:

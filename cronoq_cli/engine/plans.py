@@ -47,13 +47,12 @@ def _count_anew(state: State, pool: LivePool) -> None:
 
 def _replan_groups(pool: LivePool, plan: PoolPlan) -> None:
     """Sets keep their numbers, by which running tasks know them: a group that is gone stays, with no workers."""
-    sets = pool.sets
     planned = {tuple(sorted(group.labels.items())): group for group in plan.groups}
-    for one in sets[1:]:
+    for one in pool.sets[1:]:
         group = planned.pop(tuple(sorted(one.labels.items())), None)
         one.workers = 0 if group is None else group.workers
         one.shared = one.shared if group is None else group.shared
-    sets += [WorkerSet(group.workers, group.labels, shared=group.shared) for group in planned.values()]
+    pool.add_sets(WorkerSet(group.workers, group.labels, shared=group.shared) for group in planned.values())
 
 
 def apply_totals_replanned(state: State, event: TotalsReplanned, now: Now) -> None:

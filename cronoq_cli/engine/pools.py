@@ -6,14 +6,14 @@ Which task goes next is `lanes`; how far ahead to give is `decide_ahead`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from cronoq_cli.engine.autoscale import AutoscaleSettings, MachineLimits, ScaleState
 from cronoq_cli.engine.demand import WORKERS
 from cronoq_cli.engine.fairness import Shares
 from cronoq_cli.engine.lanes import Lanes
-from cronoq_cli.engine.live import LiveTask
+from cronoq_cli.engine.live import READY, SCHEDULED, LiveTask
 from cronoq_cli.engine.overload import SHEDDING, Victims
 from cronoq_cli.engine.reservations import Reservation, Reservations
 from cronoq_cli.model.lifecycle import LIVE, WAITING, Status
@@ -23,6 +23,9 @@ AHEAD_WINDOW_S = 0.25
 AHEAD_MOST = 64
 AHEAD_SHORT_S = 0.1
 """Tasks that run longer are never given ahead: strict order costs them nothing."""
+
+
+Labels = tuple[tuple[str, str], ...]
 
 
 class WorkerSet:
@@ -42,7 +45,7 @@ class WorkerSet:
         """Free slots; below zero while more run than a lowered set has."""
         return self.workers - self.busy
 
-    def serves(self, labels: tuple[tuple[str, str], ...]) -> bool:
+    def serves(self, labels: Labels) -> bool:
         """Whether a task that asks for these labels may run here."""
         return all(self.labels.get(k) == v for k, v in labels) if labels else self.shared
 
@@ -90,6 +93,7 @@ class LivePool:
     """
 
     __slots__ = (
+        "_serving",
         "arrivals",
         "capped",
         "changes",
@@ -119,6 +123,7 @@ class LivePool:
         self.plan = PoolPlan(plan) if isinstance(plan, int) else plan
         self.sets = [WorkerSet(self.plan.workers)]
         self.sets += [WorkerSet(one.workers, one.labels, shared=one.shared) for one in self.plan.groups]
+        self._serving: dict[Labels, tuple[int, ...]] = {}
         self.configured = self.plan.workers
         self.ready = [0, 0, 0, 0]
         self.arrivals = 0
@@ -154,7 +159,7 @@ class LivePool:
         """A task is about to leave its status, class or pool: it is counted here no more."""
         if task.status in LIVE:
             self.counts[task.status] -= 1
-        if task.status is Status.READY:
+        if task.status is READY:
             self._count_ready(task, -1)
         self.victims.discard(task.id, task.priority)
 
@@ -162,22 +167,22 @@ class LivePool:
         """A task has come into its status, class or pool."""
         if task.status in LIVE:
             self.counts[task.status] += 1
-        if task.status is Status.READY:
+        if task.status is READY:
             self._count_ready(task, 1)
         self.enter_victims(task)
 
     def change_status(self, task: LiveTask, target: Status) -> None:
         """A live task of this pool has another status from here on."""
-        counts = self.counts
-        counts[task.status] -= 1
-        if task.status is Status.READY:
+        counts, before = self.counts, task.status
+        counts[before] -= 1
+        if before is READY:
             self._count_ready(task, -1)
         task.status = target
+        if target is READY:
+            self._count_ready(task, 1)
         if target in LIVE:
             counts[target] += 1
-            if target is Status.READY:
-                self._count_ready(task, 1)
-        if self.sheds:
+        if self.plan.overflow in SHEDDING:
             self.victims.discard(task.id, task.priority)
             self.enter_victims(task)
 
@@ -194,7 +199,7 @@ class LivePool:
     def enter_victims(self, task: LiveTask) -> None:
         """Let a task be one that may be shed, where this pool sheds: it waits, not blocked, not at the runner, with no
         fixed start."""
-        if self.sheds and task.status in (Status.READY, Status.SCHEDULED):
+        if self.sheds and task.status in (READY, SCHEDULED):
             if not task.leased and not task.is_fixed:
                 self.victims.add(task.id, task.priority)
 
@@ -251,21 +256,31 @@ class LivePool:
     @property
     def has_room(self) -> bool:
         """Whether any of its workers is free."""
-        return any(one.workers > one.busy for one in self.sets)
+        first = self.sets[0]
+        return first.workers > first.busy or any(one.workers > one.busy for one in self.sets)
 
-    def list_sets(self, task: LiveTask) -> list[int]:
+    def list_sets(self, task: LiveTask) -> tuple[int, ...]:
         """The sets of workers that may run a task, by number."""
         labels = task.demand.labels if task.demand is not None else ()
-        return [number for number, one in enumerate(self.sets) if one.serves(labels)]
+        found = self._serving.get(labels)
+        if found is None:
+            found = tuple(number for number, one in enumerate(self.sets) if one.serves(labels))
+            self._serving[labels] = found
+        return found
 
-    def find_home(self, slots: int, labels: tuple[tuple[str, str], ...]) -> int:
+    def add_sets(self, sets: Iterable[WorkerSet]) -> None:
+        """More sets of workers, or none, while others may have changed whom they serve."""
+        self.sets += sets
+        self._serving.clear()
+
+    def find_home(self, slots: int, labels: Labels) -> int:
         """The first set of workers that serves and may ever hold a task of so many slots; else the pool's own."""
         for number, one in enumerate(self.sets):
             if one.serves(labels) and slots <= (one.workers if number else self.most):
                 return number
         return 0
 
-    def can_ever_fit(self, slots: int, labels: tuple[tuple[str, str], ...] = ()) -> bool:
+    def can_ever_fit(self, slots: int, labels: Labels = ()) -> bool:
         """Whether so many slots are there in one set, or are there by configuration."""
         sizes = [self.most if n == 0 else one.workers for n, one in enumerate(self.sets) if one.serves(labels)]
         return bool(sizes) and slots <= max(sizes)

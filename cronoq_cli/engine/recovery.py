@@ -88,7 +88,7 @@ def _settle(state: State, task: LiveTask, now: Now) -> None:
     pool = state.pools[task.pool]
     if task.status is Status.RUNNING or (task.leaving and not task.leased):
         while set_of(task) >= len(pool.sets):
-            pool.sets.append(WorkerSet(0, shared=False))  # of a group that is configured no more
+            pool.add_sets([WorkerSet(0, shared=False)])  # of a group that is configured no more
         pool.take(task)
         if task.units is not None:
             state.resources.restore(task.units)

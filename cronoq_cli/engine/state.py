@@ -13,7 +13,7 @@ from cronoq_cli.engine.demand import Demand
 from cronoq_cli.engine.gathering import Gathering, GroupTemplate
 from cronoq_cli.engine.graph import Graph, decide_edge
 from cronoq_cli.engine.lanes import Place, Scoring
-from cronoq_cli.engine.live import LiveBatch, LiveTask, Now
+from cronoq_cli.engine.live import BLOCKED, READY, RETRYING, RUNNING, SCHEDULED, LiveBatch, LiveTask, Now
 from cronoq_cli.engine.messages import Effects, Revoke
 from cronoq_cli.engine.pools import LivePool
 from cronoq_cli.engine.resources import Resources
@@ -104,8 +104,8 @@ class State:
         """The one way a task's status changes. Raises AssertionError for a move outside the tables."""
         assert (task.status, trigger, target) in ALLOWED, f"task {task.id}: {task.status} -> {target} by {trigger}"
         pool = self.pools[task.pool]
-        if target is not Status.RUNNING:
-            if task.status is Status.READY:
+        if target is not RUNNING:
+            if task.status is READY:
                 self.woken[task.pool] = None  # a large head may have kept slots free that others fit into
                 if task.demand is not None and task.demand.uses:
                     self.wake_all()  # or units that tasks of other pools want
@@ -170,7 +170,9 @@ class State:
 
     def place(self, task: LiveTask, wall: float) -> Place:
         """By what candidates are compared: the greatest starts first."""
-        if task.times is not None and task.is_fixed:
+        if task.times is None:
+            return False, self.scoring.score(task, wall), -task.seq
+        if task.is_fixed:
             return True, -(task.times.start_at or 0.0), -task.seq
         return False, self.score(task, wall), -task.seq
 
@@ -183,21 +185,21 @@ class State:
     def decide_waiting(self, task: LiveTask, now: Now) -> Status:
         """Where a task that does not run belongs: blocked, scheduled, retrying or ready."""
         if task.held or task.open_edges or task.gathering or task.gathered_by is not None:
-            return Status.BLOCKED
+            return BLOCKED
         if task.due_at is not None and task.due_at > now.wall:
-            return Status.SCHEDULED if task.due_at == task.not_before else Status.RETRYING
-        return Status.READY
+            return SCHEDULED if task.due_at == task.not_before else RETRYING
+        return READY
 
     def settle(self, task: LiveTask, now: Now) -> None:
         """Do what belongs to the waiting status a task has just got: lane, timer, reason."""
-        if task.status is Status.READY:
+        if task.status is READY:
             self._settle_ready(task, now)
-        elif task.status is Status.BLOCKED:
+        elif task.status is BLOCKED:
             task.reason = "held" if task.held else "dependencies" if task.open_edges else self._gather(task, now)
-        elif task.status is Status.SCHEDULED and task.due_at is not None:
+        elif task.status is SCHEDULED and task.due_at is not None:
             task.reason = "scheduled"
             self.timers.arm_wall(task.due_at, Due.START, task.id)
-        elif task.status is Status.RETRYING and task.due_at is not None:
+        elif task.status is RETRYING and task.due_at is not None:
             task.reason = task.message
             task.due_awake = now.awake + max(0.0, task.due_at - now.wall)
             self.timers.arm_awake(task.due_awake, Due.BACKOFF, task.id)
@@ -233,7 +235,7 @@ class State:
 
     def _gathers(self, task_id: int, name: str) -> bool:
         task = self.tasks.get(task_id)
-        if task is None or task.gathering != name or task.status is not Status.BLOCKED:
+        if task is None or task.gathering != name or task.status is not BLOCKED:
             return False
         return not (task.held or task.open_edges)
 
@@ -325,7 +327,8 @@ class State:
         while ended:
             one = ended.pop()
             self._leave(one, now)
-            ended += self._end_members(one, now)
+            if one.facts is not None and "members" in one.facts:
+                ended += self._end_members(one, now)
             for edge in self.graph.list_dependents(one.id):
                 skipped = self._resolve(edge, one, now)
                 if skipped is not None:
@@ -333,7 +336,7 @@ class State:
 
     def _end_members(self, task: LiveTask, now: Now) -> list[LiveTask]:
         """The members of a group end as the task that ran for them did."""
-        members = [self.tasks.get(task_id) for task_id in (task.facts or {}).get("members", ())]
+        members = [self.tasks.get(task_id) for task_id in (task.facts or {})["members"]]
         ended = [member for member in members if member is not None and member.gathered_by == task.id]
         for member in ended:
             member.exit_code, member.signal, member.message = task.exit_code, task.signal, task.message
@@ -351,7 +354,8 @@ class State:
         pool = self.pools[task.pool]
         pool.totals[task.status._value_] += 1
         pool.forget_waiting(task)
-        self.forget_edges(task)
+        if task.open_edges:
+            self.forget_edges(task)
         if task.batch is not None:
             self._count_out(task.batch, task)
         if not task.leaving:
@@ -374,7 +378,7 @@ class State:
         """Close or keep one edge of a target that has ended; the dependent, if this skips it."""
         dependent = self.tasks[edge.task]
         met = decide_edge(edge.condition, target.status, leaving=target.leaving)
-        if met is None or dependent.status is not Status.BLOCKED:
+        if met is None or dependent.status is not BLOCKED:
             return None
         if met:
             self.meet_edge(edge, now)
@@ -388,7 +392,7 @@ class State:
         self.drop_edge(edge)
         dependent = self.tasks[edge.task]
         target = self.decide_waiting(dependent, now)
-        if target is not Status.BLOCKED:
+        if target is not BLOCKED:
             self.move(dependent, Trigger.EDGES_MET, target, now, "")
             self.settle(dependent, now)
         elif dependent.gathering and not dependent.open_edges:

@@ -5,6 +5,8 @@ Also final tasks that are to live again. References are resolved by the caller; 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from cronoq_cli.engine.bounds import NoRoomError, make_room
@@ -12,13 +14,13 @@ from cronoq_cli.engine.demand import read_demand
 from cronoq_cli.engine.edges import find_target, open_edges
 from cronoq_cli.engine.fixed import arm_expiry, release_all, reserve_all
 from cronoq_cli.engine.graph import describe_cycle, find_cycle_among
-from cronoq_cli.engine.live import LiveBatch, LiveTask, Now
+from cronoq_cli.engine.live import BLOCKED, LiveBatch, LiveTask, Now
 from cronoq_cli.engine.messages import Accepted, Newcomer, Retried, Revival, Submitted, WantedEdge
 from cronoq_cli.engine.state import State
 from cronoq_cli.engine.timers import Due
 from cronoq_cli.engine.verbs import cancel_one
 from cronoq_cli.errors import ConflictError, InvalidError
-from cronoq_cli.model.lifecycle import BAD_ENDS, Status, Trigger
+from cronoq_cli.model.lifecycle import BAD_ENDS, Trigger
 from cronoq_cli.model.task import Batch, Condition, Edge, TaskRecord, TaskSpec
 
 # -- judging -------------------------------------------------------------------------------------------------------
@@ -28,22 +30,33 @@ def apply_submitted(state: State, event: Submitted, now: Now) -> Accepted:
     """Queue a submission. Raises InvalidError (pool, slots, cycle, key twice) or ConflictError (key refused)."""
     existing = _judge(state, event.newcomers)
     ids = _choose_ids(state, len(event.newcomers), existing)
-    fresh = [index for index in range(len(ids)) if index not in existing]
-    _check_cycle(state, event.newcomers, ids, fresh)
-    newcomers = [event.newcomers[index] for index in fresh]
-    fixed = {ids[index]: spec for index in fresh if (spec := event.newcomers[index].spec).start_at is not None}
-    reserve_all(state, fixed, now)
-    try:
-        make_room(state, newcomers, now)
-    except NoRoomError:
-        release_all(state, fixed)
-        raise
-    batch = _open_batch(state, event, ids, existing)
+    newcomers = event.newcomers
+    fresh = [index for index in range(len(ids)) if index not in existing] if existing else range(len(ids))
+    _check_cycle(state, newcomers, ids, fresh)
+    _find_place(state, newcomers, ids, fresh, now)
+    batch = _open_batch(state, event, ids, existing) if event.batch else None
     for index in fresh:
-        _add(state, event.newcomers[index], ids[index], now, batch if index < event.members else None)
+        _add(state, newcomers[index], ids[index], now, batch if index < event.members else None)
     for index in fresh:
-        _connect(state, event.newcomers, ids, index, now)
-    return Accepted(ids, {ids[index] for index in existing}, batch.record.first if batch else None)
+        _connect(state, newcomers, ids, index, now)
+    duplicates = {ids[index] for index in existing} if existing else set()
+    return Accepted(ids, duplicates, None if batch is None else batch.record.first)
+
+
+def _find_place(state: State, newcomers: list[Newcomer], ids: list[int], fresh: Sequence[int], now: Now) -> None:
+    """Reserve for fixed starts and make room where what waits is bounded; both or nothing."""
+    fixed = {}
+    for index in fresh:
+        if newcomers[index].spec.start_at is not None:
+            fixed[ids[index]] = newcomers[index].spec
+    if fixed:
+        reserve_all(state, fixed, now)
+    if state.is_bounded or state.max_pending is not None:
+        try:
+            make_room(state, [newcomers[index] for index in fresh], now)
+        except NoRoomError:
+            release_all(state, fixed)
+            raise
 
 
 def _judge(state: State, newcomers: list[Newcomer]) -> dict[int, int]:
@@ -125,9 +138,12 @@ def _choose_ids(state: State, count: int, existing: dict[int, int]) -> list[int]
     return ids
 
 
-def _check_cycle(state: State, newcomers: list[Newcomer], ids: list[int], fresh: list[int]) -> None:
+def _check_cycle(state: State, newcomers: list[Newcomer], ids: list[int], fresh: Sequence[int]) -> None:
     """Raises InvalidError for a cycle among the new, or through live tasks that wait for the key of a new one."""
-    if not any(newcomers[index].edges for index in fresh):
+    for index in fresh:
+        if newcomers[index].edges:
+            break
+    else:
         return
     keys = {newcomers[index].spec.key: ids[index] for index in fresh if newcomers[index].spec.key is not None}
     wants = {ids[index]: _list_targets(state, newcomers[index].edges, ids, keys) for index in fresh}
@@ -160,8 +176,6 @@ def _list_targets(state: State, edges: list[WantedEdge], ids: list[int], keys: d
 
 
 def _open_batch(state: State, event: Submitted, ids: list[int], existing: dict[int, int]) -> LiveBatch | None:
-    if not event.batch:
-        return None
     fresh = [ids[index] for index in range(event.members) if index not in existing]
     if not fresh:
         return None
@@ -172,13 +186,15 @@ def _open_batch(state: State, event: Submitted, ids: list[int], existing: dict[i
 
 def next_seq(state: State, task_id: int) -> float:
     """The sequence of a task that goes to the end of its class."""
-    state.last_seq = max(float(task_id), float(int(state.last_seq) + 1))
+    seq, last = float(task_id), state.last_seq
+    state.last_seq = seq if seq > last else float(int(last) + 1)
     return state.last_seq
 
 
 def _add(state: State, newcomer: Newcomer, task_id: int, now: Now, batch: LiveBatch | None) -> None:
     task = add_task(state, newcomer.spec, task_id, now)
-    task.facts = {"fingerprint": newcomer.fingerprint} if newcomer.fingerprint else None
+    if newcomer.fingerprint:
+        task.facts = {"fingerprint": newcomer.fingerprint}
     if batch is not None:
         task.join(batch.record.first, batch)
 
@@ -186,13 +202,13 @@ def _add(state: State, newcomer: Newcomer, task_id: int, now: Now, batch: LiveBa
 def add_task(state: State, spec: TaskSpec, task_id: int, now: Now) -> LiveTask:
     """A new task, blocked until it enters."""
     task = LiveTask(task_id, spec, state.policy_of(spec), seq=next_seq(state, task_id), now=now.wall)
-    task.status = Status.BLOCKED
+    task.status = BLOCKED
     if task_id >= state.next_id:
         state.next_id = task_id + 1
     state.tasks[task_id] = task
     if task.demand is not None:
         state.intern(task)
-    state.pools[spec.pool].counts[Status.BLOCKED] += 1
+    state.pools[spec.pool].counts[BLOCKED] += 1
     state.effects.new[task_id] = spec
     state.effects.touched[task_id] = task
     if spec.kill_at is not None:
@@ -205,7 +221,7 @@ def add_task(state: State, spec: TaskSpec, task_id: int, now: Now) -> LiveTask:
 def _connect(state: State, newcomers: list[Newcomer], ids: list[int], index: int, now: Now) -> None:
     """Give a new task its edges and its first status."""
     newcomer, task = newcomers[index], state.tasks[ids[index]]
-    edges = [_place(edge, newcomers, ids) for edge in newcomer.edges]
+    edges = [_place(edge, newcomers, ids) for edge in newcomer.edges] if newcomer.edges else []
     if task.key is not None:
         edges += [WantedEdge(Condition.GONE, target=target) for target in _replace(state, task, task.key, now)]
         state.keys[task.key] = task.id
@@ -244,7 +260,7 @@ def enter(
     """Let a task (blocked so far) begin: open edges, then its status, then what belongs to that."""
     unmeetable = open_edges(state, task, edges, await_s, now) if edges else None
     target = state.decide_waiting(task, now)
-    if unmeetable is None and target is not Status.BLOCKED:
+    if unmeetable is None and target is not BLOCKED:
         state.pools[task.pool].change_status(task, target)
     state.settle(task, now)
     state.touch(task, now)
@@ -301,7 +317,7 @@ def _revive(state: State, revival: Revival) -> None:
     record = revival.record
     policy = state.policy_of(record.spec)
     task = LiveTask.from_record(record, policy)
-    task.status = Status.BLOCKED
+    task.status = BLOCKED
     task.held = False
     task.finished_at = task.ready_at = task.stop_cause = task.pid = task.slot = task.gathered_by = None
     task.gathering = record.spec.group or ""
