@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from cronoq_cli.model.task import Backoff, Dependency, TaskSpec
+from cronoq_cli.wire.schedules import ScheduleHistory, ScheduleRequests, Schedules
 
 
 class Selector(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -327,9 +328,10 @@ Request = (
     | DaemonStatus
     | DaemonStop
     | Reload
+    | ScheduleRequests
 )
 
-READS = (ListTasks, ShowTasks, Events, Pools, Resources, Explain, DaemonStatus)
+READS = (ListTasks, ShowTasks, Events, Pools, Resources, Explain, Schedules, ScheduleHistory, DaemonStatus)
 """Requests that change nothing: answered from the store when no daemon runs (client/offline)."""
 
 ANY_VERSION = (DaemonStatus, DaemonStop)
