@@ -171,9 +171,11 @@ def build_schedule(
     return spec, {env_id: blob}
 
 
-def fill_template(template: TaskSpec, given: Mapping[str, Any], command: Command, context: Context) -> None:
-    """Set what options say on the task of each occurrence, and its command."""
-    apply_options(template, given, context)
+def fill_template(
+    template: TaskSpec, given: Mapping[str, Any], command: Command, context: Context, *, field_names: bool = False
+) -> None:
+    """Set what options, or with `field_names` fields, say on the task of each occurrence, and its command."""
+    apply_options(template, given, context, str if field_names else option_of)
     if "shell" in given and command.line is None:
         raise UsageError("--shell with a command of several words", hint="only a shell line needs a shell")
     command.put(template)

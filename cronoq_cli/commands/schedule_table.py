@@ -202,7 +202,7 @@ def _read(name: str, table: Mapping[str, Any], environments: Environments, conte
     line = read_object(task, 0)
     template = TaskSpec(name=_text(table, "name") or name, cwd=context.cwd, umask=context.umask)
     template.env = environments.use(_text(table, "environment") or CALLERS_ENVIRONMENT)
-    fill_template(template, line.given, _command_of(line), context)
+    fill_template(template, line.given, _command_of(line), context, field_names=True)
     template.shell, template.stdin_text = _text(table, "shell_path"), _text(table, "stdin_text")
     spec = ScheduleSpec(name=name, template=template, priority_given="priority" in line.given)
     when = _text(table, "when")

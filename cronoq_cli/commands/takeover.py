@@ -68,6 +68,8 @@ def _start(context: Context, names: list[str], kept: Kept, fresh: list[str]) -> 
     left = [name for name in names if name in kept.documents and _rests(kept.documents[name], IN_CRONTAB)]
     new = [name for name in fresh if name not in kept.documents]
     started = list(dict.fromkeys([*new, *left]))
+    resting = [name for name in fresh if name not in started and kept.documents[name]["paused"]]
+    print_notes(context, [f"{name} was paused here before and stays so" for name in resting])
     if started:
         ask(context, ResumeSchedules(names=started))
     return started
