@@ -49,11 +49,11 @@ def add(
     name, when, rest = _divide(words or [], schedule)
     found, envs = build_schedule(context, name, when, schedule, spec, read_command(rest, command))
     reply = ask(context, ApplySchedules(specs=[found], envs=envs, paused=paused, dry_run=dry_run))
-    from cronoq_cli.commands.render.schedule_plan import describe_plan, list_plan_notes, print_plan
+    from cronoq_cli.commands.render.schedule_plan import list_plan_notes, print_plan
 
     (document,) = reply.doc["recurring"]
     if json:
-        print_json(context, {**reply.doc, "words": describe_plan(document)})
+        print_json(context, reply.doc)
     else:
         done = "unchanged" if reply.doc.get("unchanged") else "replaced" if reply.doc.get("replaced") else "added"
         print_plan(context, document, f"would be {done}" if dry_run else done)

@@ -66,7 +66,7 @@ def next_(
 
 
 def _show_schedule(context: Context, name: str, begin: float | None, most: int, json: bool) -> int:
-    from cronoq_cli.commands.render.schedule_plan import describe_plan, list_plan_notes, print_plan
+    from cronoq_cli.commands.render.schedule_plan import list_plan_notes, print_plan
 
     try:
         reply = ask(context, Schedules(names=[name], next_count=most, after=begin))
@@ -75,8 +75,8 @@ def _show_schedule(context: Context, name: str, begin: float | None, most: int, 
         raise NotFoundError(error.message, hint=hint, code=error.code) from error
     (document,) = reply.doc["recurring"]
     if json:
-        found = {"next": document["next_runs"], "words": describe_plan(document), "name": name, "tz": document["tz"]}
-        print_json(context, found)
+        about = {field: document[field] for field in ("words", "name", "tz", "zone")}
+        print_json(context, {"next": document["next_runs"], **about})
     else:
         print_plan(context, document)
     print_notes(context, list_plan_notes(context, document, begin))

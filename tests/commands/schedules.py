@@ -14,6 +14,7 @@ from cronoq_cli.engine.cron import list_next, parse_cron
 from cronoq_cli.errors import NotFoundError
 from cronoq_cli.model.moment import format_utc, load_zone
 from cronoq_cli.model.recurring import ScheduleSpec
+from cronoq_cli.model.schedule_words import describe_cron, describe_every, describe_reboot
 from cronoq_cli.store.contract import iter_env
 from cronoq_cli.wire.requests import Reply, Request
 from cronoq_cli.wire.schedules import (
@@ -121,8 +122,11 @@ class TableGateway(FakeGateway):
         document = {
             "name": spec.name,
             "expr": "@reboot" if spec.reboot else spec.expr,
-            "every": spec.every_s,
-            "tz": spec.tz or MACHINE_ZONE,
+            "every": None if spec.every_s is None else spec.when.removeprefix("@every "),
+            "seconds": spec.seconds,
+            "tz": spec.tz,
+            "zone": spec.tz or MACHINE_ZONE,
+            "words": _words(spec),
             "command": spec.template.command,
             "shell": spec.template.shell_line,
             "pool": spec.template.pool,
@@ -141,6 +145,12 @@ class TableGateway(FakeGateway):
             pairs = iter_env(self.envs[spec.template.env])
             document["env"] = {_text(name): _text(value) for name, value in pairs}
         return document
+
+
+def _words(spec: ScheduleSpec) -> str:
+    if spec.expr is not None:
+        return describe_cron(parse_cron(spec.expr, seconds=spec.seconds))
+    return describe_reboot() if spec.every_s is None else describe_every(spec.every_s)
 
 
 def _text(data: bytes) -> str:

@@ -81,7 +81,7 @@ def test_a_name_is_previewed_in_its_own_zone(planner: Caller) -> None:
     line = planner("recurring", "next", "close", "-n", "2", "--after", "2026-03-05T12:00:00Z", "--json")
     document = json.loads(line.out)
     assert document["next"] == ["2026-03-05T21:15:00Z", "2026-03-06T21:15:00Z"]
-    assert document["tz"] == "America/New_York"
+    assert (document["tz"], document["zone"]) == ("America/New_York", "America/New_York")
     assert "16:15:00 EST" in planner("recurring", "next", "close", "--after", "2026-03-05T12:00:00Z").out
 
 
@@ -185,12 +185,14 @@ def test_adding_again_replaces_and_says_so(planner: Caller) -> None:
     assert planner("recurring", "add", "x", "@hourly", "--", "a").out.startswith("unchanged x:")
     assert planner("recurring", "add", "x", "@daily", "--dry-run", "--", "a").out.startswith("would be replaced x:")
     document = json.loads(planner("recurring", "add", "x", "@daily", "--json", "--", "a").out)
-    assert (document["replaced"], document["words"]) == (["x"], "at 00:00 every day")
+    assert (document["replaced"], document["recurring"][0]["words"]) == (["x"], "at 00:00 every day")
 
 
 def test_a_daemon_answers_add_itself(planner: Caller) -> None:
     planner.on_daemon_side()
-    assert planner("recurring", "add", "x", "@daily", "--paused", "--", "a").out.endswith("resume starts it\n")
+    assert planner("recurring", "add", "x", "@daily", "--paused", "--", "a").out.endswith(
+        "cronoq recurring resume x starts it\n"
+    )
     assert planner.request == ApplySchedules(specs=planner.request.specs, envs=planner.request.envs, paused=True)
 
 

@@ -9,7 +9,7 @@ from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.render.layout import Column, layout_table
 from cronoq_cli.commands.render.lines import print_line
 from cronoq_cli.commands.render.notes import print_notes
-from cronoq_cli.commands.render.schedule_plan import describe_plan, list_plan_notes
+from cronoq_cli.commands.render.schedule_plan import list_plan_notes, words_of
 from cronoq_cli.commands.render.spans import near_now
 from cronoq_cli.commands.render.style import Style, moment_of, style_of
 from cronoq_cli.commands.render.words import Document
@@ -52,7 +52,7 @@ def _about(line: Document, documents: Mapping[str, Document]) -> str:
     if line["reason"] is not None:
         return str(line["reason"])
     document = documents.get(line["name"] or "")
-    return describe_plan(document) if document is not None else str(line["text"]).strip()
+    return words_of(document) if document is not None else str(line["text"]).strip()
 
 
 def _notes(context: Context, lines: Sequence[Document], documents: Mapping[str, Document]) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """When a schedule runs, for people: its words, its next runs in its zone, and what to know of them.
 
-The only drawing that needs the rules of expressions: whatever does not show words does not load it.
+The only drawing that needs the rules of expressions: what shows no notes about the clock does not load it.
 """
 
 from __future__ import annotations
@@ -17,56 +17,44 @@ from cronoq_cli.engine.cron import list_notes, parse_cron
 from cronoq_cli.errors import CronoqError
 from cronoq_cli.model.cron_expression import CronExpression
 from cronoq_cli.model.moment import load_zone
-from cronoq_cli.model.schedule_words import describe_cron, describe_effect, describe_every, describe_reboot
+from cronoq_cli.model.schedule_words import describe_effect
 
 YEAR_S = 366 * 86_400.0
-SECONDS_FIELDS = 6
 
 
 def find_expression(document: Document) -> CronExpression | None:
     """The expression of a schedule's document; None for an interval, `@reboot`, and for what cannot be read."""
     text = document["expr"]
-    if text is None or text.startswith("@reboot"):
+    if text in (None, "@reboot"):
         return None
     try:
-        return parse_cron(text, seconds=len(text.split()) == SECONDS_FIELDS)
+        return parse_cron(text, seconds=document["seconds"])
     except CronoqError:
         return None
 
 
-def describe_plan(document: Document) -> str:
-    """When it runs, in words: `at 02:30 every day`, `every 90s of elapsed time`."""
-    if document["every"] is not None:
-        return describe_every(seconds_of(document["every"]))
-    expression = find_expression(document)
-    if expression is not None:
-        return describe_cron(expression)
-    return describe_reboot() if document["expr"] in (None, "@reboot") else str(document["expr"])
-
-
-def seconds_of(every: object) -> float:
-    """The length of an interval in a document: seconds."""
-    return float(str(every))
+def words_of(document: Document) -> str:
+    """When it runs, in words; what was written where it has none."""
+    return str(document["words"] or document["expr"])
 
 
 def zone_of(context: Context, document: Document) -> tzinfo:
     """The zone a schedule's times are shown in: its own, else the caller's."""
     try:
-        return load_zone(document["tz"]) if document["tz"] else context.zone()
+        return load_zone(document["zone"]) if document["zone"] else context.zone()
     except CronoqError:
         return context.zone()
 
 
 def print_plan(context: Context, document: Document, done: str | None = None) -> None:
     """Write words and next runs of a schedule; `done` says what became of it: `added`."""
-    words = describe_plan(document)
+    words = words_of(document)
     head = words if done is None else f"{done} {document['name']}: {words}"
     runs = [moment_of(at) for at in document["next_runs"] or ()]
-    print_runs(
-        context, head, runs, zone_of(context, document), context.now(), timed=find_expression(document) is not None
-    )
+    timed = document["expr"] not in (None, "@reboot")
+    print_runs(context, head, runs, zone_of(context, document), context.now(), timed=timed)
     if document["paused"]:
-        context.out.write("paused: cronoq recurring resume starts it\n")
+        context.out.write(f"paused; cronoq recurring resume {document['name']} starts it\n")
 
 
 def print_runs(

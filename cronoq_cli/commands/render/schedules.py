@@ -1,6 +1,6 @@
 """Schedules as tables and facts: the listing, everything about one, and the history of its slots.
 
-Words of an expression are made by `schedule_plan`, which is loaded only where there is room for them.
+What to know of its times is made by `schedule_plan`, which is loaded only for a single one.
 """
 
 from __future__ import annotations
@@ -36,9 +36,7 @@ def print_schedules(context: Context, doc: Mapping[str, Any]) -> None:
     columns = _columns(schedules, style)
     room = None if style.columns is None else style.columns - sum(map(_width, columns))
     if room is None or room >= _LEAST_WORDS:
-        from cronoq_cli.commands.render.schedule_plan import describe_plan
-
-        columns.append(Column("IN WORDS", [describe_plan(one) for one in schedules], least=_LEAST_WORDS))
+        columns.append(Column("IN WORDS", [one["words"] or "-" for one in schedules], least=_LEAST_WORDS))
     context.out.write("\n".join(layout_table(columns, style)) + "\n")
 
 
@@ -62,14 +60,14 @@ def _columns(schedules: Sequence[Document], style: Style) -> list[Column]:
         ),
         Column("STATE", states, usual="-", least=6, colours=["yellow" if word != "-" else None for word in states]),
         Column("OVERLAP", [one["overlap"] for one in schedules], usual="skip"),
-        Column("ZONE", [one["tz"] or "-" for one in schedules], usual="-", least=6),
+        Column("ZONE", [one["zone"] or "-" for one in schedules], usual="-", least=6),
     ]
 
 
 def when_of(schedule: Document) -> str:
     """The time as it was given: the expression, `@reboot`, or `@every 1h30m`."""
     if schedule["every"] is not None:
-        return f"@every {short_span(float(schedule['every']))}"
+        return f"@every {schedule['every']}"
     return str(schedule["expr"] or "@reboot")
 
 
@@ -94,7 +92,7 @@ def print_schedule(context: Context, schedule: Document) -> None:
 
     style = style_of(context)
     lines = [style.paint(f"Schedule {escape_for_terminal(schedule['name'])}", "bold")]
-    lines += layout_facts(_plan_facts(schedule, plan.describe_plan(schedule), style), style, _LABELS)
+    lines += layout_facts(_plan_facts(schedule, style), style, _LABELS)
     lines += layout_facts(_task_facts(schedule), style, _LABELS)
     lines += layout_facts(_policy_facts(schedule, style), style, _LABELS)
     if schedule["next_runs"]:
@@ -109,10 +107,10 @@ def print_schedule(context: Context, schedule: Document) -> None:
     print_notes(context, plan.list_plan_notes(context, schedule))
 
 
-def _plan_facts(schedule: Document, words: str, style: Style) -> Iterator[Fact]:
-    yield Fact("runs", words)
+def _plan_facts(schedule: Document, style: Style) -> Iterator[Fact]:
+    yield Fact("runs", schedule["words"])
     yield Fact("written", when_of(schedule))
-    yield Fact("zone", schedule["tz"])
+    yield Fact("zone", schedule["zone"] if schedule["tz"] else f"{schedule['zone']}, the machine's")
     state = _state(schedule, style)
     reason = schedule.get("pause_reason")
     yield Fact("state", "active" if state == "-" else join_facts(state, reason), None if state == "-" else "yellow")
