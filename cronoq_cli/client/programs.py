@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Mapping
 
@@ -25,14 +27,25 @@ def edit_text(text: str, suffix: str, env: Mapping[str, str]) -> str:
     descriptor, path = tempfile.mkstemp(prefix="cronoq-", suffix=suffix)
     with open(descriptor, "wb") as file:
         file.write(text.encode("utf-8", "surrogateescape"))
-    # As crontab and git do it: the editor may be given with options, so it is a line for the shell.
-    status = subprocess.call(["/bin/sh", "-c", f'{editor} "$1"', "sh", path])
+    status = _run_editor(editor, path)
     if status != 0:
         raise InvalidError(f"the editor {editor!r} ended with status {status}", hint=f"the text is kept in {path}")
     with open(path, "rb") as file:
         edited = file.read().decode("utf-8", "surrogateescape")
     os.unlink(path)
     return edited
+
+
+def _run_editor(editor: str, path: str) -> int:
+    """The editor's exit status. It may be given with options, so it is a line for the shell, as crontab and git do it;
+    Ctrl-C is the editor's own while it runs."""
+    is_main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, lambda *_: None) if is_main else None
+    try:
+        return subprocess.call(["/bin/sh", "-c", f'{editor} "$1"', "sh", path])
+    finally:
+        if is_main:
+            signal.signal(signal.SIGINT, before)
 
 
 def ask_yes(question: str) -> bool:

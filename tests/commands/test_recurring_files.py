@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -173,7 +174,10 @@ def test_mailto_becomes_notices_where_there_is_a_sendmail(planner: Caller, tmp_p
     ok(planner("recurring", "import", write(planner, text)))
     hooks = table(planner)["job"].hooks
     assert set(hooks) == {"on_failure", "on_missed", "on_recovery"}
-    assert "To: ann@example.org, bob" in hooks["on_failure"]
+    done = subprocess.run(
+        ["/bin/sh", "-c", hooks["on_failure"]], input=b'{"schema":1}', capture_output=True, check=True
+    )
+    assert done.stdout == b"To: ann@example.org, bob\nSubject: cronoq: job failed\n\n" + b'{"schema":1}'
     exported = ok(planner("recurring", "export", "--crontab"))
     (tmp_path / "sendmail").unlink()
     before = table(planner)
