@@ -38,20 +38,8 @@ Word = str | None
 Words = list[str] | None
 
 NOT_RECURRING = frozenset(
-    {
-        "name",
-        "after",
-        "after_any",
-        "after_fail",
-        "await_deps",
-        "in_",
-        "at",
-        "start_at",
-        "kill_at",
-        "deadline",
-        "expires",
-    }
-    | {"key", "once", "unique", "if_exists", "hold", "tolerance", "on_miss", "on_success", "on_failure", "on_end"}
+    "name after after_any after_fail await_deps in_ at start_at kill_at deadline expires key once unique if_exists hold"
+    " tolerance on_miss on_success on_failure on_end group".split()
 )
 """Options of a task that mean nothing for one that is made anew for each slot, or that a schedule has itself."""
 HOOKS = ("on_failure", "on_success", "on_missed", "on_late", "on_recovery")
@@ -191,8 +179,8 @@ def fill_schedule(spec: ScheduleSpec, given: Mapping[str, Any], context: Context
     timed = [field for field in ("tz", "jitter", "reserve") if field in given]
     if spec.reboot and timed:
         raise UsageError(f"{style(timed[0])} with @reboot", hint="a boot is no time of day")
-    if spec.every_s is not None and "tz" in given:
-        raise UsageError(f"{style('tz')} with an interval", hint="it runs by elapsed time, in no zone")
+    if spec.every_s is not None and timed:
+        raise UsageError(f"{style(timed[0])} with an interval", hint="it runs by elapsed time, not by the clock")
     if spec.catch_up is CatchUp.NONE and "catch_up_within" in given:
         raise UsageError(f"{style('catch_up_within')} without catching up", hint="use latest or all")
     if spec.on_miss is not None and spec.tolerance_s is None and not spec.reserve:

@@ -158,7 +158,6 @@ def _task_fields(spec: ScheduleSpec) -> list[tuple[str, Any]]:
         ("keep", _span(task.keep_s)),
         ("tenant", task.tenant or None),
         ("estimate", _span(task.estimate_s)),
-        ("group", task.group),
     ]
 
 

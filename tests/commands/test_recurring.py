@@ -161,6 +161,7 @@ def test_what_a_schedule_reads_is_kept_with_it(planner: Caller) -> None:
         (("x", "@daily", "--on-miss", "skip", "--", "y"), 2, "--on-miss without --tolerance"),
         (("x", "@reboot", "--tz", "UTC", "--", "y"), 2, "--tz with @reboot"),
         (("x", "--every", "10s", "--tz", "UTC", "--", "y"), 2, "--tz with an interval"),
+        (("x", "--every", "10s", "--jitter", "1s", "--", "y"), 2, "--jitter with an interval"),
         (("x", "--every", "1ms", "--", "y"), 2, "too short"),
         (("x", "--every", "10s", "--seconds", "--", "y"), 2, "--seconds with --every"),
         (("x", "@daily", "--hook", "on_fire=y", "--", "y"), 2, "'on_fire' is no notice"),

@@ -321,7 +321,7 @@ OPTIONS = st.lists(
                 ("--retries", "4"), ("--backoff", "fixed:90s"), ("--retry-on", "1,5-9"), ("--success-codes", "3"),
                 ("--stop-signal", "INT"), ("--on-lost", "hold"), ("--slots", "2"), ("--nice", "5"), ("-e", "err.log"),
                 ("-o", "out.log"), ("--stdin", "in put"), ("--split",), ("--use", "gpu=0.125"), ("--tenant", "ann"),
-                ("--on", "gpu=yes"), ("-t", "a=b c"), ("--kind", "k"), ("--group", "mail"), ("--umask", "077"),
+                ("--on", "gpu=yes"), ("-t", "a=b c"), ("--kind", "k"), ("--umask", "077"),
                 ("-C", "/srv/ä b"), ("-p", "net"), ("--clean-env",), ("--paused",),
             ]
         ),
