@@ -323,6 +323,7 @@ OPTIONS = st.lists(
                 ("-o", "out.log"), ("--stdin", "in put"), ("--split",), ("--use", "gpu=0.125"), ("--tenant", "ann"),
                 ("--on", "gpu=yes"), ("-t", "a=b c"), ("--kind", "k"), ("--umask", "077"),
                 ("-C", "/srv/ä b"), ("-p", "net"), ("--clean-env",), ("--paused",),
+                ("--on-failure", "tell 'a'"), ("--on-end", "b\nc"),
             ]
         ),
         st.tuples(

@@ -156,8 +156,10 @@ def _policy_facts(schedule: Document, style: Style) -> Iterator[Fact]:
     yield Fact("room", "kept for each start" if spec.get("reserve") else None)
     yield Fact("tolerance", join_facts(_span(spec.get("tolerance_s")), spec.get("on_miss")) or None)
     yield Fact("deadline after", _span(spec.get("deadline_after_s")))
+    for name, lines in spec.get("reactions", {}).items():
+        yield Fact(name.replace("_", " "), "; then ".join(lines))
     for name, command in spec.get("hooks", {}).items():
-        yield Fact(name.replace("_", " "), command)
+        yield Fact(f"told {name.replace('_', ' ')}", command)
     yield Fact("comment", spec.get("comment"))
 
 
