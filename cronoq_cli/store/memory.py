@@ -244,6 +244,10 @@ class MemoryStore:
             found.sort(key=lambda t: t.id, reverse=wanted.newest_first)
         return [_copy(task) for task in found[: wanted.limit]]
 
+    def list_ids(self, wanted: Filter) -> list[int]:
+        """The ids of the tasks the filter wants, in its order."""
+        return [task.id for task in self.list_where(wanted)]
+
     def count_by_status(self, pool: str | None = None) -> dict[str, int]:
         """How many tasks stand in each status that has any, of one pool or of all."""
         counts: dict[str, int] = {}

@@ -473,6 +473,7 @@ def filled(store: Store) -> Store:
 )
 def test_a_filter_finds_what_it_wants_in_order(filled: Store, wanted: Filter, found: list[int]):
     assert ids(filled.list_where(wanted)) == found
+    assert filled.list_ids(wanted) == found
 
 
 def test_tasks_by_ids_come_once_in_order_of_ids(filled: Store):

@@ -159,7 +159,7 @@ def wait_tasks(desk: Desk, request: WaitTasks) -> Reply:
     if waiting and (len(waiting) == len(ids) or not request.any):
         if request.now:
             raise WaitTimeoutError("the time to wait is over")
-        raise NotYet(waiting if request.any else waiting[:1])
+        raise NotYet(waiting, every=not request.any)
     desk.scheduler.must_commit()
     ended = [task_id for task_id in ids if task_id not in set(waiting)] if request.any else ids
     records = desk.scheduler.list_records(ended)

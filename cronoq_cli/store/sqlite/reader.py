@@ -109,21 +109,29 @@ class SqliteReader:
     def list_where(self, wanted: Filter) -> list[TaskRecord]:
         """The tasks the filter wants, in its order."""
         found: list[TaskRecord] = []
-        if [] in (wanted.ids, wanted.statuses, wanted.pools):
-            return found
-        spans = _merged(wanted.ids) if wanted.ids is not None else None
-        by_id = not wanted.by_end
-        if spans is None or len(spans) <= _RANGES_AT_ONCE:
-            return self._select(wanted, spans, wanted.limit)
-        parts = [spans[at : at + _RANGES_AT_ONCE] for at in range(0, len(spans), _RANGES_AT_ONCE)]
-        for part in reversed(parts) if wanted.newest_first else parts:
-            room = None if wanted.limit is None or not by_id else wanted.limit - len(found)
-            found += self._select(wanted, part, room)
-        if wanted.by_end:
+        parts = _parts(wanted)
+        for part in parts:
+            room = None if wanted.limit is None or wanted.by_end else wanted.limit - len(found)
+            found += self._tasks(*self._select(queries.TASK_COLUMNS, wanted, part, room))
+        if wanted.by_end and len(parts) > 1:
             found.sort(key=lambda t: (t.finished_at or 0.0, t.id), reverse=wanted.newest_first)
         return found if wanted.limit is None else found[: wanted.limit]
 
-    def _select(self, wanted: Filter, spans: list[tuple[int, int]] | None, limit: int | None) -> list[TaskRecord]:
+    def list_ids(self, wanted: Filter) -> list[int]:
+        """The ids of the tasks the filter wants, in its order."""
+        found: list[tuple[int, float | None]] = []
+        parts = _parts(wanted)
+        for part in parts:
+            room = None if wanted.limit is None or wanted.by_end else wanted.limit - len(found)
+            found += self._rows(*self._select("id, finished_at", wanted, part, room))
+        if wanted.by_end and len(parts) > 1:
+            found.sort(key=lambda row: (row[1] or 0.0, row[0]), reverse=wanted.newest_first)
+        return [row[0] for row in found[: wanted.limit]]
+
+    def _select(
+        self, columns: str, wanted: Filter, spans: list[tuple[int, int]] | None, limit: int | None
+    ) -> tuple[str, list[Any]]:
+        """The statement that reads these columns of what the filter wants, and its values."""
         source, conditions, values = _conditions(wanted, spans)
         if wanted.name_glob is not None or wanted.tags is not None:
             self._teach(wanted)
@@ -132,7 +140,7 @@ class SqliteReader:
         order = f"finished_at {down}, id {down}" if wanted.by_end else f"id {down}"
         where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
         values.append(-1 if limit is None else limit)
-        return self._tasks(f"SELECT {queries.TASK_COLUMNS} FROM {source} {where} ORDER BY {order} LIMIT ?", values)
+        return f"SELECT {columns} FROM {source} {where} ORDER BY {order} LIMIT ?", values
 
     def _teach(self, wanted: Filter) -> None:
         """Give SQLite the judgement of names and tags that it cannot make: fnmatch, and lone surrogates."""
@@ -290,6 +298,17 @@ def _merged(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         else:
             merged.append((first, last))
     return merged
+
+
+def _parts(wanted: Filter) -> list[list[tuple[int, int]] | None]:
+    """The ranges of ids a filter wants, in as many statements as they need, in its order; None is any id."""
+    if [] in (wanted.ids, wanted.statuses, wanted.pools):
+        return []
+    if wanted.ids is None:
+        return [None]
+    spans = _merged(wanted.ids)
+    parts = [spans[at : at + _RANGES_AT_ONCE] for at in range(0, max(1, len(spans)), _RANGES_AT_ONCE)]
+    return [*reversed(parts)] if wanted.newest_first else [*parts]
 
 
 def _conditions(wanted: Filter, spans: list[tuple[int, int]] | None) -> tuple[str, list[str], list[object]]:
