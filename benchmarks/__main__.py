@@ -62,7 +62,9 @@ def show(figures: Iterable[Figure]) -> list[Figure]:
             continue
         spread = "" if figure.low is None else f"{figure.low:.3g} to {figure.high:.3g}"
         target = "" if figure.target is None else f"{figure.sense} {figure.target:g}"
-        line = f"{figure.name:68} {figure.value:>10,.4g} {spread:>15}  {target:>10} {MARKS[figure.reached]} {figure.note}"
+        line = (
+            f"{figure.name:68} {figure.value:>10,.4g} {spread:>15}  {target:>10} {MARKS[figure.reached]} {figure.note}"
+        )
         print(line.rstrip(), flush=True)
     return shown
 

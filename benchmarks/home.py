@@ -37,7 +37,13 @@ class Home:
     def call(self, *words: object, stdin: str | None = None, check: bool = True) -> str:
         """What the command printed. Raises CalledProcessError when it fails."""
         done = subprocess.run(
-            self.words(*words), env=self.env, input=stdin, text=True, capture_output=True, check=False, timeout=PATIENCE_S
+            self.words(*words),
+            env=self.env,
+            input=stdin,
+            text=True,
+            capture_output=True,
+            check=False,
+            timeout=PATIENCE_S,
         )
         if check and done.returncode:
             raise subprocess.CalledProcessError(done.returncode, words, done.stdout, done.stderr)

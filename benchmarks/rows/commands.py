@@ -67,5 +67,3 @@ def _read(descriptor: int) -> bytes:
         return os.read(descriptor, 65_536)
     except OSError:  # the other side is closed
         return b""
-
-

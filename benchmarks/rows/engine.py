@@ -18,7 +18,9 @@ def measure(quick: bool) -> Iterator[Figure]:
     waiting, cycles = (100_000, 10_000) if quick else (1_000_000, 50_000)
     for name, (options, target) in TARGETS.items():
         words = [PYTHON, str(PROGRAM), *options, "--waiting", str(waiting), "--cycles", str(cycles)]
-        done = subprocess.run(words, cwd=ROOT, env={"PYTHONPATH": str(ROOT)}, text=True, capture_output=True, check=False)
+        done = subprocess.run(
+            words, cwd=ROOT, env={"PYTHONPATH": str(ROOT)}, text=True, capture_output=True, check=False
+        )
         few, many, memory = (float(text.replace(",", "")) for text in re.findall(r"^([\d,]+) ", done.stdout, re.M))
         yield Figure(f"engine, {name}: cycles/s", few, target, ">=")
         yield Figure(f"engine, {name}: cost at {waiting:,} waiting to 1,000", few / many, 1.1)

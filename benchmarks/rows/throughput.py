@@ -36,8 +36,9 @@ def measure(quick: bool) -> Iterator[Figure]:
         for name, (target, peer) in peers.items():
             title = f"{count} x true, times faster than {name}"
             try:
-                yield compare(title, lambda: run_array(home, [*TRUE, "x"], count), peer, times=times, target=target,
-                              sense=">=")
+                yield compare(
+                    title, lambda: run_array(home, [*TRUE, "x"], count), peer, times=times, target=target, sense=">="
+                )
             except Skipped as reason:
                 yield Figure(title, float("nan"), note=str(reason))
         yield from _beside_task_spooler(home, count, times)
