@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -119,23 +120,20 @@ def _build_shim() -> Path:
     return built
 
 
-class _slow_home:  # noqa: N801  -- used as a context manager only
+@contextlib.contextmanager
+def _slow_home(shim: Path, delay_ms: int) -> Iterator[Home]:
     """A home whose daemon syncs slowly: it inherits the library and the delay from the command that starts it."""
-
-    def __init__(self, shim: Path, delay_ms: int) -> None:
-        self._set = {"LD_PRELOAD": str(shim), "SLOW_SYNC_MS": str(delay_ms)}
-
-    def __enter__(self) -> Home:
-        os.environ.update(self._set)
-        try:
-            self._opened = open_home(FOUR)
-            home = self._opened.__enter__()
-        finally:
-            for name in self._set:
-                os.environ.pop(name, None)
-        for name in self._set:
-            home.env.pop(name, None)
-        return home
-
-    def __exit__(self, *error: object) -> None:
-        self._opened.__exit__(None, None, None)
+    slow = {"LD_PRELOAD": str(shim), "SLOW_SYNC_MS": str(delay_ms)}
+    os.environ.update(slow)
+    try:
+        opened = open_home(FOUR)
+        home = opened.__enter__()
+    finally:
+        for name in slow:
+            del os.environ[name]
+    for name in slow:
+        del home.env[name]
+    try:
+        yield home
+    finally:
+        opened.__exit__(None, None, None)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from benchmarks.home import PYTHON, Home, memory_kib, open_home
 from benchmarks.measuring import Figure, percentile, time_call
-from benchmarks.rows.latency import connect, held_task, make_spec, time_answers
+from benchmarks.rows.latency import connect, make_spec, time_answers
 from benchmarks.rows.throughput import FOUR, run_array
 from cronoq_cli.wire.requests import ListTasks, Submit
 
@@ -104,8 +104,7 @@ def measure_clients(quick: bool) -> Iterator[Figure]:
 
         def work() -> None:
             with connect(home) as connection:
-                for _ in range(each):
-                    took.append(time_call(lambda: connection.ask(held_task())))
+                took.extend(time_answers(connection, each))
 
         threads = [threading.Thread(target=work) for _ in range(clients)]
         for thread in threads:

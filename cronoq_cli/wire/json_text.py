@@ -1,6 +1,6 @@
 """JSON for client and daemon: msgspec's fast reader and writer, and the standard library's for what those cannot say.
 
-Only lone surrogates (bytes of the system that are no UTF-8) need the latter. The runner has no msgspec and does without.
+Only lone surrogates (bytes of the system that are no UTF-8) need the latter. The runner does without msgspec.
 """
 
 from __future__ import annotations
