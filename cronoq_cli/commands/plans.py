@@ -18,7 +18,7 @@ from cronoq_cli.engine.core import Engine
 from cronoq_cli.engine.gathering import GroupTemplate
 from cronoq_cli.engine.lanes import Scoring
 from cronoq_cli.engine.live import Now
-from cronoq_cli.engine.messages import TotalsReplanned
+from cronoq_cli.engine.messages import Event, GroupsReplanned, ResourcesReplanned, RulesReplanned, TotalsReplanned
 from cronoq_cli.engine.pools import GroupPlan, PoolPlan
 from cronoq_cli.engine.resources import Bucket, Resource, Semaphore
 from cronoq_cli.engine.state import PolicyOf
@@ -34,7 +34,8 @@ def build_engine(settings: Settings, kept: LiveState, now: Now) -> Engine:
     """An engine with the configured pools and resources, and the run times learned so far; no task is in it yet."""
     plans = dict(plan_pools(settings, kept.pools))
     engine = Engine(make_policies(settings), plans, next_id=kept.next_id, scoring=decide_scoring(settings.priorities))
-    configure(engine, settings, kept.resources, now)
+    for event in plan_shared(settings, kept.resources, now):
+        engine.handle(event, now)
     for (pool, kind), numbers in kept.run_times.items():
         with contextlib.suppress(InvalidError):  # what cannot be read is learned anew
             engine.state.run_times.load(pool, kind, numbers)
@@ -102,16 +103,20 @@ def _plan_autoscale(scale: AutoscaleSettings) -> autoscale.AutoscaleSettings:
     )
 
 
-def configure(engine: Engine, settings: Settings, stored: Mapping[str, Mapping[str, Any]], now: Now) -> None:
-    """Give the engine what all pools share: resources (`stored`: changed by command), groups, bounds."""
-    state = engine.state
-    for name in set(state.resources.known) - set(settings.resources):
-        state.resources.remove(name)
-    for name, resource in settings.resources.items():
-        state.resources.configure(name, make_resource(override_resource(resource, stored.get(name, {})), now))
-    state.groups = {name: make_template(name, group) for name, group in settings.groups.items()}
-    engine.handle(plan_totals(settings), now)
-    state.scales = any(pool.plan.autoscale is not None for pool in state.pools.values())
+def plan_shared(settings: Settings, stored: Mapping[str, Mapping[str, Any]], now: Now) -> Iterator[Event]:
+    """What all pools share, as events: resources (`stored`: changed by command), groups, bounds."""
+    resources = {
+        name: make_resource(override_resource(resource, stored.get(name, {})), now)
+        for name, resource in settings.resources.items()
+    }
+    yield ResourcesReplanned(resources)
+    yield GroupsReplanned({name: make_template(name, group) for name, group in settings.groups.items()})
+    yield plan_totals(settings)
+
+
+def plan_rules(settings: Settings) -> RulesReplanned:
+    """What a spec means and how tasks are scored."""
+    return RulesReplanned(make_policies(settings), decide_scoring(settings.priorities))
 
 
 def plan_totals(settings: Settings) -> TotalsReplanned:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from cronoq_cli.engine.dispatch import describe_stored, recall_leases, resize
 from cronoq_cli.engine.fairness import Shares
 from cronoq_cli.engine.live import Now
-from cronoq_cli.engine.messages import MachineLooked, PoolReplanned, ResourceChanged, TotalsReplanned
+from cronoq_cli.engine.messages import (
+    MachineLooked,
+    PoolReplanned,
+    ResourceChanged,
+    ResourcesReplanned,
+    RulesReplanned,
+    TotalsReplanned,
+)
 from cronoq_cli.engine.overload import SHEDDING, Victims
 from cronoq_cli.engine.pools import LivePool, PoolPlan, WorkerSet, tenant_of
 from cronoq_cli.engine.resources import Bucket
@@ -61,6 +68,27 @@ def apply_totals_replanned(state: State, event: TotalsReplanned, now: Now) -> No
     state.total = None if event.workers is None else TotalWorkers(event.workers, strict=event.strict)
     for pool in state.pools.values():
         recall_leases(state, pool)
+    _fit_anew(state, now)
+
+
+def apply_resources_replanned(state: State, event: ResourcesReplanned, now: Now) -> None:
+    """Other resources; of those that stay, what is out stays out."""
+    for name in set(state.resources.known) - set(event.resources):
+        state.resources.remove(name)
+    for name, resource in event.resources.items():
+        state.resources.configure(name, resource)
+    _fit_anew(state, now)
+
+
+def apply_rules_replanned(state: State, event: RulesReplanned, now: Now) -> None:
+    """Other defaults of pools for what is submitted or edited from now on, and other numbers in the scores."""
+    state.policy_of, state.scoring = event.policy_of, event.scoring
+    state.wake_all()
+
+
+def _fit_anew(state: State, now: Now) -> None:
+    """Sort out in every pool what can fit now."""
+    for pool in state.pools.values():
         resize(state, pool, pool.workers, now)
 
 
@@ -72,8 +100,7 @@ def apply_resource_changed(state: State, event: ResourceChanged, now: Now) -> No
         known = state.resources.get(event.name)
         burst = event.burst if event.burst is not None else known.burst if isinstance(known, Bucket) else event.rate
         state.resources.set_rate(event.name, event.rate, burst, now.awake)
-    for pool in state.pools.values():
-        resize(state, pool, pool.workers, now)
+    _fit_anew(state, now)
 
 
 def apply_machine_looked(state: State, event: MachineLooked, now: Now) -> list[str]:

@@ -332,6 +332,6 @@ def decide_ahead(task: LiveTask, workers: int, run_s: float | None) -> int:
     """How many tasks like this one may stand at the runner ahead of need; 0: none of them."""
     if run_s is None or run_s > AHEAD_SHORT_S or task.slots != 1 or task.kill_at is not None:
         return 0
-    if task.wants is not None or task.times is not None:
-        return 0
+    if task.wants is not None or task.times is not None or (task.facts and "members" in task.facts):
+        return 0  # of a group's task it is decided at its start who its members are
     return min(AHEAD_MOST, max(1, int(workers * AHEAD_WINDOW_S / max(run_s, 0.001))))

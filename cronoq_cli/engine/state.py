@@ -65,6 +65,8 @@ class State:
     gatherings: dict[str, Gathering] = field(default_factory=dict)
     full_gatherings: dict[str, None] = field(default_factory=dict)
     """Groups whose members are to be handed to one task now."""
+    deserted: set[int] = field(default_factory=set)
+    """Tasks of groups of which a member has ended before them."""
     max_pending: int | None = None
     """How many tasks may wait in all pools together."""
     is_bounded: bool = False
@@ -358,6 +360,8 @@ class State:
             self.forget_edges(task)
         if task.batch is not None:
             self._count_out(task.batch, task)
+        if task.gathered_by is not None:
+            self.deserted.add(task.gathered_by)
         if not task.leaving:
             self.tasks.pop(task.id, None)
 
