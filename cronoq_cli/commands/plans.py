@@ -9,6 +9,8 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import msgspec
+
 from cronoq_cli.config.live import override_pool, override_resource
 from cronoq_cli.config.pools import AutoscaleSettings, PoolSettings
 from cronoq_cli.config.resources import GatherSettings, ResourceSettings
@@ -75,32 +77,16 @@ def plan_pool(pool: PoolSettings) -> PoolPlan:
         fair_share=pool.fair_share,
         tenant_weights=dict(pool.tenant_weights),
         autoscale=_plan_autoscale(pool.autoscale) if scales else None,
-        limits=autoscale.MachineLimits(
-            max_load=pool.limits.max_load,
-            min_free_memory=pool.limits.min_free_memory,
-            max_memory_pressure=pool.limits.max_memory_pressure,
-        )
-        if pool.limits.are_set
-        else None,
+        limits=autoscale.MachineLimits(**msgspec.structs.asdict(pool.limits)) if pool.limits.are_set else None,
         groups=tuple(GroupPlan(dict(group.labels), group.workers, group.shared) for group in pool.groups),
+        cost_per_worker_second=pool.autoscale.cost_per_worker_second,
     )
 
 
 def _plan_autoscale(scale: AutoscaleSettings) -> autoscale.AutoscaleSettings:
-    return autoscale.AutoscaleSettings(
-        interval_s=scale.interval_s,
-        target_utilization=scale.target_utilization,
-        drain_time_s=scale.drain_time_s,
-        cooldown_s=scale.cooldown_s,
-        stabilization_window_s=scale.stabilization_window_s,
-        max_step_up_ratio=scale.max_step_up_ratio,
-        max_step_up_abs=scale.max_step_up_abs,
-        max_step_down=scale.max_step_down,
-        slo=dict(scale.slo_s),
-        reservation_horizon_s=scale.reservation_horizon_s,
-        ewma_alpha=scale.ewma_alpha,
-        cost_per_worker_second=scale.cost_per_worker_second,
-    )
+    """The engine's part of the table: its fields have the same names there."""
+    values = msgspec.structs.asdict(scale)
+    return autoscale.AutoscaleSettings(**{name: values[name] for name in autoscale.AutoscaleSettings.__struct_fields__})
 
 
 def plan_shared(settings: Settings, stored: Mapping[str, Mapping[str, Any]], now: Now) -> Iterator[Event]:

@@ -20,7 +20,7 @@ from cronoq_cli.daemon.detach import set_log_level
 from cronoq_cli.daemon.instance import find_boot_id
 from cronoq_cli.daemon.orders import Orders
 from cronoq_cli.daemon.runners import Runners
-from cronoq_cli.engine.messages import DrainBegan, PoolReplanned, StopBegan
+from cronoq_cli.engine.messages import DrainBegan, MetersRead, PoolReplanned, StopBegan
 from cronoq_cli.engine.pools import NO_PLAN
 from cronoq_cli.errors import ConflictError
 from cronoq_cli.model.moment import format_utc
@@ -136,6 +136,7 @@ class Service:
         return sum(len(pool.running) + len(pool.leased) for pool in pools)
 
     def _finish(self) -> None:
+        self.desk.scheduler.apply(MetersRead())
         self.desk.scheduler.flush()
         self.over.set()
         self.desk.scheduler.release_parked(STOPPED)

@@ -37,6 +37,7 @@ HANDLERS: Mapping[type, Callable[[State, Any, Now], Any]] = {
     messages.PoolPaused: dispatch.apply_pool_paused,
     messages.PoolResumed: dispatch.apply_pool_resumed,
     messages.PoolResized: dispatch.apply_pool_resized,
+    messages.MetersRead: dispatch.apply_meters_read,
     messages.StopBegan: dispatch.apply_stop_began,
     messages.DrainBegan: dispatch.apply_drain_began,
     messages.PoolReplanned: plans.apply_pool_replanned,
@@ -86,6 +87,8 @@ class Engine:
             dispatch.dispatch_woken(state, now)
         if state.scales:
             scaling.arm_all(state, now)
+        if state.meters_due_at <= now.awake:
+            dispatch.keep_meters(state, now)
         return result
 
     def take_effects(self) -> Effects:

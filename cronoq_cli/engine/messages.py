@@ -208,6 +208,11 @@ class PoolResized:
 
 
 @dataclass(slots=True)
+class MetersRead:
+    """What the pools have offered and used is to be written down now."""
+
+
+@dataclass(slots=True)
 class StopBegan:
     """The daemon stops: no new starts, leases back, and the running tasks stopped, now (`hurry`) or by their ladder."""
 
@@ -301,6 +306,7 @@ Event = (
     | PoolPaused
     | PoolResumed
     | PoolResized
+    | MetersRead
     | StopBegan
     | DrainBegan
     | PoolReplanned

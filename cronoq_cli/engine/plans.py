@@ -35,7 +35,8 @@ def apply_pool_replanned(state: State, event: PoolReplanned, now: Now) -> None:
     recall_leases(state, pool)
     state.note_plans()
     keeps_size = old.workers == event.plan.workers and event.plan.autoscale is not None
-    resize(state, pool, pool.workers if keeps_size else event.plan.workers, now)
+    reason = "by command" if event.changes else "by configuration"
+    resize(state, pool, pool.workers if keeps_size else event.plan.workers, now, reason)
     state.effects.resized = True
     state.effects.pools[pool.name] = describe_stored(pool)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 
 from cronoq_cli.engine.demand import Demand
 from cronoq_cli.engine.gathering import Gathering, GroupTemplate
@@ -73,6 +74,8 @@ class State:
     """Whether any pool bounds how many tasks wait in it."""
     scales: bool = False
     """Whether any pool is autoscaled."""
+    meters_due_at: float = -inf
+    """When, on the awake clock, the pools' meters are written down again, should something happen then."""
     tokens_at: float | None = None
     """When, on the awake clock, a timer for tokens is armed already."""
 

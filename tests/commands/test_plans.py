@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from cronoq_cli.commands.plans import build_engine, plan_shared
+import msgspec
+
+from cronoq_cli.commands.plans import build_engine, plan_pool, plan_shared
+from cronoq_cli.config.pools import AutoscaleSettings, LimitSettings, PoolSettings
 from cronoq_cli.config.resources import GatherSettings, ResourceSettings
 from cronoq_cli.config.settings import Settings
+from cronoq_cli.engine import autoscale
 from cronoq_cli.engine.core import Engine
 from cronoq_cli.engine.live import Now
 from cronoq_cli.engine.messages import Newcomer, Submitted
@@ -58,3 +62,15 @@ def test_a_task_that_waits_for_a_resource_which_a_reload_takes_away_cannot_fit_u
     assert waiting.reason == "cannot fit"
     reload(engine, settings)
     assert waiting.reason is None
+
+
+def test_the_engine_knows_every_number_of_the_tables_of_scaling_and_limits_by_the_same_name_and_default() -> None:
+    for ours, theirs in ((autoscale.AutoscaleSettings, AutoscaleSettings), (autoscale.MachineLimits, LimitSettings)):
+        values = msgspec.structs.asdict(theirs())
+        assert msgspec.structs.asdict(ours()) == {name: values[name] for name in ours.__struct_fields__}
+        assert values.keys() - set(ours.__struct_fields__) <= {"cost_per_worker_second"}
+
+
+def test_the_cost_of_a_worker_second_counts_for_pools_of_a_fixed_size_too() -> None:
+    plan = plan_pool(PoolSettings(workers=2, autoscale=AutoscaleSettings(cost_per_worker_second=0.5)))
+    assert (plan.autoscale, plan.cost_per_worker_second) == (None, 0.5)
