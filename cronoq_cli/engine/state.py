@@ -70,8 +70,8 @@ class State:
     """Tasks of groups of which a member has ended before them."""
     max_pending: int | None = None
     """How many tasks may wait in all pools together."""
-    is_bounded: bool = False
-    """Whether any pool bounds how many tasks wait in it."""
+    roomy_below: float = inf
+    """As long as fewer tasks are live, no pool and no total is full."""
     scales: bool = False
     """Whether any pool is autoscaled."""
     meters_due_at: float = -inf
@@ -83,7 +83,8 @@ class State:
         """Keep in mind what any of the pools' plans asks for."""
         plans = [pool.plan for pool in self.pools.values()]
         self.scales = any(plan.autoscale is not None for plan in plans)
-        self.is_bounded = any(plan.max_pending is not None for plan in plans)
+        bounds = [self.max_pending, *(plan.max_pending for plan in plans)]
+        self.roomy_below = min((bound for bound in bounds if bound is not None), default=inf)
 
     # -- looking -------------------------------------------------------------------------------------------------
 
