@@ -12,6 +12,7 @@ import msgspec
 
 from cronoq_cli.config.values import (
     Amount,
+    Bound,
     Bytes,
     Count,
     Fraction,
@@ -116,7 +117,7 @@ class PoolSettings(Table, frozen=True, kw_only=True):
     workers: Count | WorkerRange = msgspec.field(default_factory=count_cpus)
     weight: PositiveAmount = 1.0
     """Among pools that compete for `daemon.total_workers`."""
-    max_pending: PositiveCount | None = None
+    max_pending: Bound = 100_000
     """Waiting tasks of the pool at most; None: only `daemon.max_pending` bounds them."""
     overflow: Overflow = "wait"
     reservable_fraction: Fraction = 0.5

@@ -13,7 +13,7 @@ import msgspec
 
 from cronoq_cli.config.pools import DEFAULT_POOL, POOL_NAME, PoolSettings
 from cronoq_cli.config.resources import GatherSettings, ResourceSettings
-from cronoq_cli.config.values import Bytes, Count, Points, PositiveCount, Seconds, Table
+from cronoq_cli.config.values import Bound, Bytes, Count, Points, PositiveCount, Seconds, Table
 from cronoq_cli.errors import UsageError
 from cronoq_cli.model.resource import NAME_HINT, RESOURCE_NAME, variable_of
 from cronoq_cli.model.words import hint_for
@@ -36,7 +36,7 @@ class DaemonSettings(Table, frozen=True, kw_only=True):
     """Running slots of all pools together at most; None: only the pools bound them."""
     share: Literal["weighted", "strict"] = "weighted"
     """Which pool goes first where `total_workers` is short: fewest running slots per weight, or highest weight."""
-    max_pending: PositiveCount | None = None
+    max_pending: Bound = 1_000_000
     """Waiting tasks of all pools together at most."""
 
 
