@@ -40,7 +40,8 @@ class ScheduleSpec(msgspec.Struct, omit_defaults=True, kw_only=True):
     """What was asked for. Exactly one of `expr` (cron text), `every_s` and `reboot` says when.
 
     `tz` None follows the machine's zone. `priority_given`: caught-up occurrences keep the template's priority,
-    else they are low. Durations are seconds, `until` unix seconds. `hooks` are commands by the name of the notice.
+    else they are low. Durations are seconds, `until` unix seconds. `hooks` are commands by the name of the notice
+    (`on_failure`, ...). `ping`: the URL told of starts and ends, None: nobody is told.
     """
 
     name: str
@@ -63,6 +64,7 @@ class ScheduleSpec(msgspec.Struct, omit_defaults=True, kw_only=True):
     on_miss: str | None = None
     deadline_after_s: float | None = None
     hooks: dict[str, str] = {}
+    ping: str | None = None
 
     @property
     def when(self) -> str:
