@@ -38,7 +38,7 @@ class Selecting:
         """The tasks a selector means. Without refs the filters range over tasks of the `usual` statuses.
 
         Raises NotFoundError (nothing matched, or an id or key that no task has), UsageError for a wrong word."""
-        statuses = self._statuses(selector)
+        statuses = self.read_statuses(selector)
         if selector.is_empty():
             raise UsageError(
                 "no task named", hint="name ids, 3-8, keys, last, or --pool, --status, --tag, --name, --all"
@@ -54,7 +54,8 @@ class Selecting:
             raise NotFoundError("nothing matched", hint="cronoq ls --limit all shows what there is")
         return selection
 
-    def _statuses(self, selector: Selector) -> list[Status]:
+    def read_statuses(self, selector: Selector) -> list[Status]:
+        """The statuses a selector names. Raises UsageError for an unknown one, InvalidError for an unknown pool."""
         known = [status.value for status in Status]
         found = []
         for word in selector.statuses:

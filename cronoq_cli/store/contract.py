@@ -49,7 +49,8 @@ class Changes(msgspec.Struct, kw_only=True):
 class Filter(msgspec.Struct, kw_only=True):
     """Which stored tasks a read wants; None is no restriction, an empty list wants nothing.
 
-    `name_glob` as fnmatch. `key`: exact. `tags`: value by name, None for any. `finished_before`: ended before that."""
+    `name_glob` as fnmatch. `text`: somewhere in name, key or command, upper or lower case. `key`: exact. `tags`: value
+    by name, None for any. `finished_before`: ended before that."""
 
     ids: list[tuple[int, int]] | None = None
     """Inclusive ranges."""
@@ -57,6 +58,7 @@ class Filter(msgspec.Struct, kw_only=True):
     pools: list[str] | None = None
     tags: dict[str, str | None] | None = None
     name_glob: str | None = None
+    text: str | None = None
     key: str | None = None
     after_id: int | None = None
     before_id: int | None = None

@@ -5,13 +5,13 @@ from __future__ import annotations
 import bisect
 import contextlib
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from cronoq_cli.model.lifecycle import FINAL, Status
-from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, Transition
+from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, TaskSpec, Transition
 from cronoq_cli.store.contract import Filter, Leadership, LiveState
-from cronoq_cli.store.selection import matches_tags, name_pattern
+from cronoq_cli.store.selection import matches_tags, matches_text, name_pattern
 from cronoq_cli.store.sqlite import prune, queries, rows
 from cronoq_cli.store.sqlite.faults import damaged, translate_fault
 
@@ -136,6 +136,9 @@ class SqliteReader:
         if wanted.name_glob is not None or wanted.tags is not None:
             self._teach(wanted)
             conditions.append("cronoq_wants(CAST(name AS BLOB), CAST(tags AS BLOB))")
+        if wanted.text is not None:
+            self._db.create_function("cronoq_has", 1, _text_test(wanted.text))
+            conditions.append("cronoq_has(CAST(spec AS BLOB))")
         down = "DESC" if wanted.newest_first else "ASC"
         order = f"finished_at {down}, id {down}" if wanted.by_end else f"id {down}"
         where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
@@ -287,6 +290,22 @@ def _chunks(ids: list[int]) -> Iterator[list[int]]:
     return (ids[at : at + _CHUNK] for at in range(0, len(ids), _CHUNK))
 
 
+def _text_test(text: str) -> Callable[[bytes], bool]:
+    """A test of stored specs for the text; only those whose bytes have it at all are decoded."""
+    plain = text.isascii() and text.isprintable() and not {'"', "\\"} & set(text)
+    mark = text.lower().encode() if plain else b""
+
+    def has(spec: bytes) -> bool:
+        if mark not in spec.lower():
+            return False
+        try:
+            return matches_text(rows.decode_json(spec, TaskSpec), text)
+        except rows.DamagedRowError:
+            return False
+
+    return has
+
+
 def _merged(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """The ranges sorted, those that touch made one, empty ones dropped."""
     merged: list[tuple[int, int]] = []
@@ -312,7 +331,7 @@ def _parts(wanted: Filter) -> list[list[tuple[int, int]] | None]:
 
 
 def _conditions(wanted: Filter, spans: list[tuple[int, int]] | None) -> tuple[str, list[str], list[object]]:
-    """Where to look, the conditions, and their values: all of a filter but names and tags.
+    """Where to look, the conditions, and their values: all of a filter but names, texts and tags.
 
     The index is named where the planner, without statistics, might walk over a million waiting tasks."""
     conditions: list[str] = []
