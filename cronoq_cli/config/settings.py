@@ -13,15 +13,17 @@ import msgspec
 
 from cronoq_cli.config.pools import DEFAULT_POOL, POOL_NAME, PoolSettings
 from cronoq_cli.config.resources import GatherSettings, ResourceSettings
-from cronoq_cli.config.values import Bound, Bytes, Count, Points, PositiveCount, Seconds, Table
+from cronoq_cli.config.values import Bound, Bytes, Count, Points, PositiveCount, PositiveSeconds, Seconds, Table
 from cronoq_cli.errors import UsageError
+from cronoq_cli.model.log_cap import LEAST_CAP
 from cronoq_cli.model.resource import NAME_HINT, RESOURCE_NAME, variable_of
-from cronoq_cli.model.words import hint_for
+from cronoq_cli.model.words import format_size, hint_for
 
 MOST_URGENCY = 8000
 """What a soft deadline can add to a score at most: 5000 up to it, 3000 after it (specification section 4)."""
 
 DAY_S = 86_400.0
+MIB = 1024 * 1024
 
 
 class DaemonSettings(Table, frozen=True, kw_only=True):
@@ -53,8 +55,21 @@ class RetentionSettings(Table, frozen=True, kw_only=True):
 class LogSettings(Table, frozen=True, kw_only=True):
     """`[logs]`"""
 
+    cap: Bytes = 64 * MIB
+    """What is kept of one attempt's log: the first MiB and the newest part; 0: everything."""
+    quota: Bytes = 2048 * MIB
+    """What all logs together may take; beyond it those of the tasks that ended first go. 0: no bound."""
+    keep_s: PositiveSeconds | None = msgspec.field(default=None, name="keep")
+    """How long after its last change a log is kept at most; None: as long as its task is remembered."""
     min_free: Bytes | None = None
     """Free bytes below which nothing new is taken; None: 256 MiB or 5 % of the file system, the smaller."""
+
+    def check(self) -> None:
+        """A cap leaves room for the first part and for the newest."""
+        if 0 < self.cap < LEAST_CAP:
+            raise UsageError(
+                f"cap: {format_size(self.cap)} is too small", hint="at least 2MiB, or 0 to keep everything"
+            )
 
 
 class PrioritySettings(Table, frozen=True, kw_only=True):

@@ -108,6 +108,7 @@ class Orders:
             "stop_signal": spec.stop_signal,
             "grace_s": spec.grace_s,
             "leftovers": pool.leftovers,
+            "log_cap": self.settings.logs.cap or None,
         }
         if pool.rlimits:
             start["rlimits"] = pool.rlimits
