@@ -16,6 +16,7 @@ from cronoq_cli.wire.requests import Reply, Request
 
 if TYPE_CHECKING:
     from cronoq_cli.commands.planning import QueueSnapshot
+    from cronoq_cli.commands.render.style import Style
 
 
 class NeedsClient(Exception):
@@ -39,6 +40,10 @@ class Streams(Protocol):
 
     def watch(self, request: Request) -> Iterable[dict[str, Any]]:
         """The messages of a Watch stream, reconnecting from the last seq seen."""
+        ...
+
+    def show_dashboard(self, style: Style, *, read_only: bool) -> int:
+        """Show the dashboard on the terminal until it is left; the exit status."""
         ...
 
     def start_daemon(self, *, standby: bool = False) -> dict[str, Any]:
