@@ -16,6 +16,7 @@ from cronoq_cli.wire.codec import RemoteError
 from cronoq_cli.wire.requests import Reply, Request, Selector, WaitTasks, Watch
 
 if TYPE_CHECKING:
+    from cronoq_cli.client.housekeeping import ClientHousekeeping
     from cronoq_cli.commands.planning import QueueSnapshot
 
 RECONNECT_S = 30.0
@@ -129,6 +130,12 @@ class ClientStreams:
         from cronoq_cli.client.offline import load_snapshot  # only who simulates needs the store
 
         return load_snapshot(self._gateway.paths)
+
+    def housekeeping(self) -> ClientHousekeeping:
+        """What is done with the files themselves."""
+        from cronoq_cli.client.housekeeping import ClientHousekeeping  # brings SQLite along
+
+        return ClientHousekeeping(self._gateway.paths, self._gateway.env)
 
     # The daemon's life
 
