@@ -16,6 +16,7 @@ from cronoq_cli.wire.codec import RemoteError
 from cronoq_cli.wire.requests import Reply, Request, Selector, WaitTasks, Watch
 
 if TYPE_CHECKING:
+    from cronoq_cli.client.housekeeping import ClientHousekeeping
     from cronoq_cli.commands.planning import QueueSnapshot
     from cronoq_cli.commands.render.style import Style
 
@@ -181,6 +182,14 @@ class ClientStreams:
         from cronoq_cli.client import programs
 
         return programs.keep_copy(self._gateway.paths.state_dir, data, name)
+
+    # The files of a cronoq
+
+    def housekeeping(self) -> ClientHousekeeping:
+        """What is done with the files themselves."""
+        from cronoq_cli.client.housekeeping import ClientHousekeeping  # brings SQLite along
+
+        return ClientHousekeeping(self._gateway.paths, self._gateway.env)
 
     # The daemon's life
 

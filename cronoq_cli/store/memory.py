@@ -158,7 +158,7 @@ class MemoryStore:
             tasks=sorted(tasks, key=lambda t: (t.seq, t.id)),
             edges=self._edges(lambda key, is_open: is_open),
             batches=[_copy(b) for _, b in sorted(base.batches.items()) if live & {*range(b.first, b.last + 1)}],
-            pools={name: dict(state) for name, state in base.pools.items()},
+            pools=self.load_pools(),
             next_id=base.highest_id + 1,
             run_times=self.load_run_times(),
             resources=self.load_resources(),
@@ -301,6 +301,10 @@ class MemoryStore:
     def load_resources(self) -> dict[str, dict[str, object]]:
         """The stored state of resources changed by command, by name."""
         return {name: dict(state) for name, state in self._base.resources.items()}
+
+    def load_pools(self) -> dict[str, dict[str, object]]:
+        """The stored state of pools changed by command, by name."""
+        return {name: dict(state) for name, state in self._base.pools.items()}
 
     def close(self) -> None:
         """Nothing to close."""

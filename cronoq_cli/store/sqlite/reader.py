@@ -240,8 +240,8 @@ class SqliteReader:
                 tasks=sorted(tasks, key=lambda task: task.seq),
                 edges=[rows.decode_edge(row) for row in self._rows(queries.OPEN_EDGES)],
                 batches=self._live_batches(ids),
-                pools=self._pools(),
-                next_id=self._next_id(),
+                pools=self.load_pools(),
+                next_id=self.next_id(),
                 run_times=self.load_run_times(),
                 resources=self.load_resources(),
                 damaged=damaged_rows,
@@ -258,13 +258,15 @@ class SqliteReader:
                 found.append(batch)
         return found
 
-    def _pools(self) -> dict[str, dict[str, object]]:
+    def load_pools(self) -> dict[str, dict[str, object]]:
+        """The stored state of pools changed by command, by name."""
         return {
             rows.plain_text(name): rows.decode_json(state, dict[str, object])
             for name, state in self._rows(queries.POOLS)
         }
 
-    def _next_id(self) -> int:
+    def next_id(self) -> int:
+        """The smallest id that was never given to a task."""
         used = self._value(queries.GET_META, (prune.HIGHEST_ID,)) or 0
         return max(used, self._value(queries.LAST_ID) or 0) + 1
 
