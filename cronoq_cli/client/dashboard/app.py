@@ -27,7 +27,7 @@ class Dashboard(App[int]):
     """The dashboard. `style`: how the terminal wants it, but for width and time."""
 
     ENABLE_COMMAND_PALETTE = False
-    CSS = "Screen { background: ansi_default; color: ansi_default; overflow: hidden; }"
+    CSS = "MainScreen { background: ansi_default; color: ansi_default; overflow: hidden; }"
 
     def __init__(
         self,

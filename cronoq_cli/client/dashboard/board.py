@@ -141,7 +141,7 @@ class Board:
         )
 
     def take_window(self, doc: Document, now: float) -> None:
-        """Show an answer to `wanted`: the cursor stays on its task as long as that is listed."""
+        """Show an answer to `wanted`: the cursor stays on the task it was moved to as long as that is listed."""
         self.tasks, self.offset, self.more = list(doc["tasks"]), doc["offset"], doc["more"]
         self.seq, self.fetched_at, self.loaded = doc["seq"], now, True
         self.summary, self.pools = doc["summary"], list(doc["pools"])
@@ -155,7 +155,8 @@ class Board:
             self.rows.cursor = self.offset + place
             self.rows.top = self.rows.cursor - distance
             self.rows.settle()
-        self._follow()
+        elif self.tasks:
+            self._follows = None
 
     def task_at(self, row: int) -> Document | None:
         """The task in a row of the list, None when it is not loaded (yet)."""
@@ -181,6 +182,10 @@ class Board:
         """Put the cursor on a row of the list of tasks."""
         self.rows.go(row)
         self._follow()
+
+    def stay(self) -> None:
+        """The cursor keeps its row, whatever becomes of the task there, until it is moved again."""
+        self._follows = None
 
     def _follow(self) -> None:
         task = self.selected

@@ -13,7 +13,7 @@ from cronoq_cli.commands.render.tables import LONGEST_TITLE, note_of, status_wor
 from cronoq_cli.commands.render.text import cut_to_width, pad_left_aligned, pad_right_aligned
 from cronoq_cli.commands.render.words import title_of
 
-_STATUS, _PRIORITY, _TIME = 11, 4, 8
+_STATUS, _PRIORITY, _TIME = 11, 4, 9
 _LEAST_ID, _LEAST_TITLE = 4, 14
 _PRIORITIES = {"critical": ("crit", "red"), "high": ("high", "yellow"), "normal": ("-", "dim"), "low": ("low", "dim")}
 

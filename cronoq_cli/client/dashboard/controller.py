@@ -18,7 +18,7 @@ from cronoq_cli.errors import CronoqError, NoDaemonError, NotFoundError
 from cronoq_cli.logs.tail import Tail
 from cronoq_cli.model.ids import format_ids
 from cronoq_cli.model.lifecycle import WAITING
-from cronoq_cli.wire.requests import Events, Explain, Reply, Request, Selector, ShowTasks
+from cronoq_cli.wire.requests import Cancel, Events, Explain, Reply, Request, Selector, ShowTasks
 from cronoq_cli.wire.schedules import Schedules
 
 LEAST_PAUSE_S = 0.25
@@ -95,8 +95,6 @@ class Controller:
             self._up.clear()
             link.since = link.since or self._clock()
             link.state, link.trouble = "lost", trouble or link.trouble
-            if trouble is not None:
-                self.board.message = (trouble, "yellow")
         self._changed()
 
     # -- what the screen says --------------------------------------------------------------------------------------
@@ -136,6 +134,8 @@ class Controller:
             about = format_ids(sorted(ids)) if ids else ", ".join(pools)
             self.board.message = ("; ".join([f"{proposal.done} {about}".strip(), *reply.notes]), "green")
             self.board.marked.clear()
+            if isinstance(proposal.request, Cancel):
+                self.board.stay()
         self.look_again()
         self._changed()
 

@@ -6,6 +6,7 @@ Results are handed to the loop; nothing here knows what is shown. A burst of eve
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import queue
 import threading
 from collections.abc import Callable, Mapping
@@ -43,6 +44,8 @@ class Feed:
         self._on_events = on_events
         self._on_link = on_link
         self._loop = asyncio.get_running_loop()
+        # What is called on the loop runs as if called here: a thread has none of the context Textual goes by.
+        self._context = contextvars.copy_context()
         self._asked: queue.SimpleQueue[tuple[Request, asyncio.Future[Reply]] | None] = queue.SimpleQueue()
         self._stopped = threading.Event()
         self._lock = threading.Lock()
@@ -78,7 +81,7 @@ class Feed:
         if self._stopped.is_set():
             return
         try:
-            self._loop.call_soon_threadsafe(call, *values)
+            self._loop.call_soon_threadsafe(call, *values, context=self._context)
         except RuntimeError:  # the loop has ended meanwhile
             self._stopped.set()
 

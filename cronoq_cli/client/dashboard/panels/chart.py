@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from cronoq_cli.client.dashboard.board import Board
 from cronoq_cli.client.dashboard.history import STEP_S, Bar
 from cronoq_cli.client.dashboard.lines import GAP, Line, fill, rule
@@ -16,7 +18,7 @@ _RATES = ((86_400.0, "/day"), (3600.0, "/h"), (60.0, "/min"), (1.0, "/s"))
 def draw_chart(board: Board, width: int, height: int, style: Style) -> list[Line]:
     """The heading and as many of the three charts as there is room for."""
     bars_wide = max(width - _LABEL - _FIGURE - 2 * len(GAP), 5)
-    bar_s = max(board.span_s / bars_wide, float(STEP_S))
+    bar_s = ceil(board.span_s / bars_wide / STEP_S) * float(STEP_S)  # whole steps, or bars would differ by chance
     bars = board.history.chart(bar_s * bars_wide, bars_wide, style.now)
     title = f"Last {short_span(round(bar_s * bars_wide / 60) * 60.0)}"
     lines = [rule(title, f"a bar is {short_span(bar_s)}", width, style, focused=False)]
@@ -25,7 +27,12 @@ def draw_chart(board: Board, width: int, height: int, style: Style) -> list[Line
     rows = [
         ("done", _rate(together.ended, known_s), [_ended(bar) for bar in bars], "green"),
         ("waited", short_span(together.wait_s), [None if bar is None else bar.wait_s for bar in bars], "cyan"),
-        ("failed", _rate(together.failed, known_s), [_failed(bar) for bar in bars], "red"),
+        (
+            "failed",
+            _rate(together.failed, known_s),
+            [_failed(bar) for bar in bars],
+            "red" if together.failed else "dim",
+        ),
     ]
     for label, figure, values, look in rows:
         chart = draw_bars(values, unicode=style.unicode)

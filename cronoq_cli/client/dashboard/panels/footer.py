@@ -14,6 +14,8 @@ def draw_footer(board: Board, width: int, style: Style) -> Line:
     if board.message is not None:
         text, look = board.message
         return fit(((safe(text), look),), width, style.mark)
+    if board.link.state == "lost" and board.link.trouble is not None:
+        return fit(((safe(board.link.trouble), "yellow"),), width, style.mark)
     pieces: list[Piece] = []
     used = 0
     for key, label in footer_keys(board.panel, read_only=board.read_only):

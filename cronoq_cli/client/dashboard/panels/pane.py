@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from cronoq_cli.client.dashboard.board import Board, Pane, Panel
+from cronoq_cli.client.dashboard.board import Board, Document, Pane, Panel
 from cronoq_cli.client.dashboard.lines import Line, fill, rule
+from cronoq_cli.commands.outcome import is_final
 from cronoq_cli.commands.render.explain import explanation_lines
 from cronoq_cli.commands.render.style import Style
 from cronoq_cli.commands.render.task import task_lines
@@ -48,10 +49,16 @@ def _log_body(board: Board, width: int) -> list[Line]:
     if chosen.log_path is None:
         if chosen.task is None:
             return []
-        return [(("  not started yet: no output" if not chosen.task["attempt"] else "  no output is kept", "dim"),)]
+        return [((f"  {_why_no_log(chosen.task)}", "dim"),)]
     if chosen.log.is_empty:
         return [(("  no output yet" if chosen.task and chosen.task["status"] == "running" else "  no output", "dim"),)]
     return [((line, ""),) for line in chosen.log.wrapped(width)]
+
+
+def _why_no_log(task: Document) -> str:
+    if task["attempt"]:
+        return "its output is not kept any more"
+    return "it never started: no output" if is_final(task) else "not started yet: no output"
 
 
 def _coloured(line: str) -> Line:

@@ -21,8 +21,15 @@ def draw_pools(board: Board, width: int, height: int, style: Style) -> list[Line
     load = max((len(_load(pool)) for pool in board.pools), default=3)
     for place in range(rows.top, min(rows.top + height - 1, rows.count)):
         mark = ">" if place == rows.cursor and board.panel is Panel.POOLS else " "
-        lines.append(_pool_line(board.pools[place], (name, load), width, style, mark))
+        pool = _age(board.pools[place], style.now - board.fetched_at)
+        lines.append(_pool_line(pool, (name, load), width, style, mark))
     return fill(lines, width, height, style.mark)
+
+
+def _age(pool: Document, passed_s: float) -> Document:
+    """The pool as it would be now: what has waited longest goes on waiting."""
+    oldest_s = pool["oldest_ready_s"]
+    return pool if oldest_s is None else {**pool, "oldest_ready_s": oldest_s + max(passed_s, 0.0)}
 
 
 def _load(pool: Document) -> str:

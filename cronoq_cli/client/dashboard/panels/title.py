@@ -20,7 +20,7 @@ def draw_title(board: Board, width: int, style: Style) -> Line:
     if board.read_only:
         left.append((" read-only", "yellow"))
     left += [("  ", ""), *_state(board.link, style)]
-    if board.loaded:
+    if board.loaded and board.link.state != "lost":
         left += _counts(board)
     room = max(width - display_width(clock) - 1, 0)
     return (*fit(tuple(left), room, style.mark), (" " * (width - room - display_width(clock)), ""), (clock, ""))
@@ -32,7 +32,7 @@ def _state(link: Link, style: Style) -> list[Piece]:
     if link.state == "connecting":
         return [("connecting to the daemon ", "yellow")]
     away = "" if link.since is None else f" for {short_span(float(int(max(style.now - link.since, 0))))}"
-    return [(f"the daemon is gone{away}, looking for it", "alarm"), (" ", "")]
+    return [(f"no daemon{away}", "alarm"), ("  what was known last is shown; looking for it", "")]
 
 
 def _counts(board: Board) -> list[Piece]:

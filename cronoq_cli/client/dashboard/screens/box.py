@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 from rich.text import Text
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from cronoq_cli.client.dashboard.lines import safe
+from cronoq_cli.commands.render.text import wrap_to_width
+
 T = TypeVar("T")
 
 
-class BoxScreen(ModalScreen[T]):
+class OverScreen(ModalScreen[T]):
+    """Something over the main screen that is left with an answer, once."""
+
+    _is_left = False
+
+    def leave(self, answer: T | None) -> None:
+        """Go, with this answer. Keys that were pressed before it is gone must not take away what is below, too."""
+        if not self._is_left:
+            self._is_left = True
+            self.dismiss(answer)
+
+
+class BoxScreen(OverScreen[T]):
     """A framed box in the middle of the screen."""
 
     DEFAULT_CSS = """
@@ -32,12 +48,17 @@ class BoxScreen(ModalScreen[T]):
         size = self.app.size
         return max(size.width - 4, 10), max(size.height - 2, 3)
 
-    def show(self, text: Text) -> None:
-        """Show this text; lines that are too long are cut."""
+    def wrap(self, text: str, style: str, *, indent: str = "") -> list[Text]:
+        """The text made harmless, in lines that fit; all but the first begin with the indent."""
         columns, _ = self.room()
+        first, *others = wrap_to_width(safe(text), max(columns - len(indent), 10))
+        return [Text(first, style=style), *(Text(indent + part, style=style) for part in others)]
+
+    def show(self, lines: Sequence[Text]) -> None:
+        """Show these lines, as many as fit: the last ones, the answers, in any case."""
+        _, height = self.room()
+        if len(lines) > height:
+            lines = [*lines[: height - 2], *lines[-2:]] if height > 2 else lines[-height:]
+        text = Text("\n").join(lines)
         text.no_wrap = True
-        text.overflow = "ellipsis"
-        lines = text.split("\n", allow_blank=True)
-        for line in lines:
-            line.truncate(columns, overflow="ellipsis")
-        self._box.update(Text("\n").join(lines))
+        self._box.update(text)

@@ -11,6 +11,7 @@ from textual.widgets import Static
 from cronoq_cli.client.dashboard.lines import safe
 from cronoq_cli.client.dashboard.screens.box import BoxScreen
 from cronoq_cli.client.dashboard.scroll import Scroll
+from cronoq_cli.commands.render.text import cut_to_width
 
 _NUMBERS = "1234567890"
 _STEPS = {"up": -1, "k": -1, "down": 1, "j": 1, "pageup": -10, "pagedown": 10, "home": -(10**9), "end": 10**9}
@@ -39,17 +40,15 @@ class ChooseScreen(BoxScreen[str]):
         self._list()
 
     def _list(self) -> None:
-        _, height = self.room()
-        self._rows.resize(len(self._options), height - 3)
-        text = Text(self._question, style="bold")
+        columns, height = self.room()
+        self._rows.resize(len(self._options), height - 2)
+        lines = [Text(self._question, style="bold")]
         shown = range(self._rows.top, min(self._rows.top + self._rows.height, len(self._options)))
         for place in shown:
             number = _NUMBERS[place] if place < len(_NUMBERS) else " "
-            look = "not bold reverse" if place == self._rows.cursor else "not bold"
-            text.append("\n")
-            text.append(f" {number} {safe(self._options[place])} ", style=look)
-        text.append("\nEnter chooses, Esc leaves it", style="not bold dim")
-        self.show(text)
+            option = cut_to_width(safe(self._options[place]), columns - 4)
+            lines.append(Text(f" {number} {option} ", style="reverse" if place == self._rows.cursor else ""))
+        self.show([*lines, Text("Enter chooses, Esc leaves it", style="dim")])
 
     def on_key(self, event: events.Key) -> None:
         """Move, choose or leave."""
@@ -58,8 +57,8 @@ class ChooseScreen(BoxScreen[str]):
             self._rows.move(_STEPS[event.key])
             self._list()
         elif event.key == "enter":
-            self.dismiss(self._options[self._rows.cursor])
+            self.leave(self._options[self._rows.cursor])
         elif event.key in ("escape", "q", "ctrl+c"):
-            self.dismiss(None)
+            self.leave(None)
         elif event.character and event.character in _NUMBERS[: len(self._options)]:
-            self.dismiss(self._options[_NUMBERS.index(event.character)])
+            self.leave(self._options[_NUMBERS.index(event.character)])

@@ -10,7 +10,6 @@ from textual.binding import Binding
 from textual.widgets import Static
 
 from cronoq_cli.client.dashboard.actions import Proposal
-from cronoq_cli.client.dashboard.lines import safe
 from cronoq_cli.client.dashboard.screens.box import BoxScreen
 
 
@@ -39,16 +38,12 @@ class ConfirmScreen(BoxScreen[bool]):
         self._ask()
 
     def _ask(self) -> None:
-        text = Text(safe(self._proposal.question), style="bold")
+        lines = self.wrap(self._proposal.question, "bold")
         for line in self._proposal.lines:
-            text.append("\n" + safe(line), style="not bold")
-        text.append("\n\n")
-        text.append("y", style="bold reverse")
-        text.append(" yes   ", style="not bold")
-        text.append("n", style="bold reverse")
-        text.append(" no", style="not bold")
-        self.show(text)
+            lines += self.wrap(line, "", indent="  ")
+        answers = Text.assemble((" y ", "bold reverse"), " yes   ", (" n ", "bold reverse"), " no")
+        self.show([*lines, Text(), answers])
 
     def action_answer(self, agreed: bool) -> None:
         """That is the answer."""
-        self.dismiss(agreed)
+        self.leave(agreed)

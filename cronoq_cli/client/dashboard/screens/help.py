@@ -20,7 +20,7 @@ class HelpScreen(BoxScreen[None]):
 
     def __init__(self, *, read_only: bool, unicode: bool) -> None:
         super().__init__(unicode=unicode)
-        self._lines = list(help_lines(read_only=read_only))
+        self._read_only = read_only
         self._rows = Scroll()
 
     def compose(self) -> Iterator[Static]:
@@ -37,13 +37,29 @@ class HelpScreen(BoxScreen[None]):
 
     def _show(self) -> None:
         _, height = self.room()
-        page = min(height - 1, len(self._lines))
-        self._rows.resize(max(len(self._lines) - page + 1, 1), 1)
+        lines = self._lines()
+        page = min(height - 1, len(lines))
+        self._rows.resize(max(len(lines) - page + 1, 1), 1)
         first = self._rows.cursor
-        text = Text("\n").join(self._lines[first : first + page])
-        rest = len(self._lines) - first - page
-        text.append(f"\n{rest} more lines: Down, PgDn" if rest > 0 else "\nany other key goes back", style="dim")
-        self.show(text)
+        rest = len(lines) - first - page
+        hint = f"{rest} more lines: Down, PgDn" if rest > 0 else "any other key goes back"
+        self.show([*lines[first : first + page], Text(hint, style="dim")])
+
+    def _lines(self) -> list[Text]:
+        """The keys by groups, what each does wrapped beside it."""
+        groups = list_keys(read_only=self._read_only)
+        indent = max(len(key.shown) for _, keys in groups for key in keys) + 3
+        lines: list[Text] = []
+        for name, keys in groups:
+            lines.append(Text(name, style="bold underline"))
+            for key in keys:
+                first, *others = self.wrap(f"{' ' * indent}{key.does}", "", indent=" " * indent)
+                first.plain = f" {key.shown}".ljust(indent) + first.plain[indent:]
+                first.stylize("bold", 0, indent)
+                lines += [first, *others]
+        if self._read_only:
+            lines += self.wrap("read-only: the keys that change something are switched off", "italic")
+        return lines
 
     def on_key(self, event: events.Key) -> None:
         """Scroll or leave."""
@@ -54,18 +70,4 @@ class HelpScreen(BoxScreen[None]):
             self._rows.move(steps[event.key])
             self._show()
         else:
-            self.dismiss(None)
-
-
-def help_lines(*, read_only: bool) -> Iterator[Text]:
-    """The keys by groups, a line each."""
-    groups = list_keys(read_only=read_only)
-    width = max(len(key.shown) for _, keys in groups for key in keys)
-    for name, keys in groups:
-        yield Text(name, style="bold underline")
-        for key in keys:
-            line = Text(f" {key.shown.ljust(width)}  ", style="bold")
-            line.append(key.does, style="not bold")
-            yield line
-    if read_only:
-        yield Text("read-only: the keys that change something are switched off", style="italic")
+            self.leave(None)

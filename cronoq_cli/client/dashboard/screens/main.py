@@ -324,7 +324,8 @@ class MainScreen(Screen[None]):
 
         def done(text: str | None) -> None:
             if text is not None and text.strip():
-                self._propose(lambda: actions.propose_scale(pool, text))
+                # Only when the line is gone: a box pushed before that would be taken away in its place.
+                self.call_later(self._propose, lambda: actions.propose_scale(pool, text))
 
         hint = f"now {now}, {pool['busy']} busy; 4, or 1..8 to scale itself"
         self.app.push_screen(PromptScreen(f"workers of {pool['name']}: ", "", hint), done)

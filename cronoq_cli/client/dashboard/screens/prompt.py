@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 
 from textual.binding import Binding
 from textual.containers import Horizontal
-from textual.screen import ModalScreen
 from textual.widgets import Input, Label
 
 from cronoq_cli.client.dashboard.lines import safe
+from cronoq_cli.client.dashboard.screens.box import OverScreen
 
 
-class PromptScreen(ModalScreen[str]):
+class PromptScreen(OverScreen[str]):
     """What was typed, or None; `on_change` hears of every letter."""
 
     DEFAULT_CSS = """
@@ -49,8 +49,8 @@ class PromptScreen(ModalScreen[str]):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """That is it."""
-        self.dismiss(event.value)
+        self.leave(event.value)
 
     def action_leave(self) -> None:
         """Nothing of it."""
-        self.dismiss(None)
+        self.leave(None)
