@@ -22,7 +22,7 @@ from cronoq_cli.engine.lanes import Scoring
 from cronoq_cli.engine.live import Now
 from cronoq_cli.engine.messages import Event, GroupsReplanned, ResourcesReplanned, RulesReplanned, TotalsReplanned
 from cronoq_cli.engine.pools import GroupPlan, PoolPlan
-from cronoq_cli.engine.resources import CATCH_UP, Bucket, Resource, Semaphore
+from cronoq_cli.engine.resources import Bucket, Resource, Semaphore
 from cronoq_cli.engine.state import PolicyOf
 from cronoq_cli.errors import CronoqError, InvalidError
 from cronoq_cli.model.policy import Policy
@@ -93,18 +93,6 @@ def _plan_autoscale(scale: AutoscaleSettings) -> autoscale.AutoscaleSettings:
     return autoscale.AutoscaleSettings(**{name: values[name] for name in autoscale.AutoscaleSettings.__struct_fields__})
 
 
-<<<<<<< HEAD
-def configure(engine: Engine, settings: Settings, stored: Mapping[str, Mapping[str, Any]], now: Now) -> None:
-    """Give the engine what all pools share: resources (`stored`: changed by command), groups, bounds."""
-    state = engine.state
-    for name in set(state.resources.known) - set(settings.resources) - {CATCH_UP}:
-        state.resources.remove(name)
-    for name, resource in settings.resources.items():
-        state.resources.configure(name, make_resource(override_resource(resource, stored.get(name, {})), now))
-    state.groups = {name: make_template(name, group) for name, group in settings.groups.items()}
-    engine.handle(plan_totals(settings), now)
-    state.scales = any(pool.plan.autoscale is not None for pool in state.pools.values())
-=======
 def plan_shared(settings: Settings, stored: Mapping[str, Mapping[str, Any]], now: Now) -> Iterator[Event]:
     """What all pools share, as events: resources (`stored`: changed by command), groups, bounds."""
     resources = {
@@ -119,7 +107,6 @@ def plan_shared(settings: Settings, stored: Mapping[str, Mapping[str, Any]], now
 def plan_rules(settings: Settings) -> RulesReplanned:
     """What a spec means and how tasks are scored."""
     return RulesReplanned(make_policies(settings), decide_scoring(settings.priorities))
->>>>>>> main
 
 
 def plan_totals(settings: Settings) -> TotalsReplanned:

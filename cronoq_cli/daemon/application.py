@@ -14,11 +14,18 @@ from cronoq_cli.commands.app import run_line
 from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.render.notes import print_error
 from cronoq_cli.daemon.desk import Desk
-<<<<<<< HEAD
-from cronoq_cli.daemon.handlers import explain, housekeeping, pools, reads, recurring, resources, service, submit, verbs
-=======
-from cronoq_cli.daemon.handlers import explain, housekeeping, pools, reads, resources, service, submit, verbs, window
->>>>>>> main
+from cronoq_cli.daemon.handlers import (
+    explain,
+    housekeeping,
+    pools,
+    reads,
+    recurring,
+    resources,
+    service,
+    submit,
+    verbs,
+    window,
+)
 from cronoq_cli.daemon.service import Service
 from cronoq_cli.errors import CronoqError
 from cronoq_cli.model.snapshot import describe_transition

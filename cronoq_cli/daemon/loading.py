@@ -11,13 +11,9 @@ from cronoq_cli.daemon.instance import find_boot_id
 from cronoq_cli.engine.core import Engine
 from cronoq_cli.engine.live import Now
 from cronoq_cli.engine.recovery import restore
-<<<<<<< HEAD
 from cronoq_cli.engine.schedule_changes import restore_schedules
-from cronoq_cli.store.contract import LiveState, Store
-=======
 from cronoq_cli.store.collector import without_collector
-from cronoq_cli.store.contract import Store
->>>>>>> main
+from cronoq_cli.store.contract import LiveState, Store
 
 log = logging.getLogger(__name__)
 
@@ -33,13 +29,9 @@ def load_engine(store: Store, settings: Settings, now: Now, set_aside: dict[int,
     for task_id, reason in kept.damaged.items():
         log.error("task %d could not be read and is set aside as failed: %s", task_id, reason)
     set_aside.update(kept.damaged)
-<<<<<<< HEAD
     for name, reason in kept.damaged_schedules.items():
         log.error("schedule %s could not be read and is set aside: %s", name, reason)
-    orphans = restore(engine, kept, now)
     _restore_schedules(engine, store, kept, now)
-=======
->>>>>>> main
     if orphans:
         log.warning("%d tasks wait in pools that are configured no more", len(orphans))
     return engine

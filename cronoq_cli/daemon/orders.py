@@ -20,11 +20,8 @@ from cronoq_cli.daemon.scheduler import Scheduler
 from cronoq_cli.engine.demand import WORKERS
 from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.engine.messages import Action, Forget, Revoke, SendSignal, Start, Stop
-<<<<<<< HEAD
 from cronoq_cli.engine.resources import CATCH_UP
-=======
 from cronoq_cli.model.lifecycle import FINAL
->>>>>>> main
 from cronoq_cli.model.moment import format_utc
 from cronoq_cli.model.places import fill_place, format_token, log_name, report_name
 from cronoq_cli.model.resource import format_units, variable_of

@@ -13,12 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cronoq_cli import __version__
-<<<<<<< HEAD
-from cronoq_cli.commands.plans import configure, decide_scoring, make_policies, plan_pool
-from cronoq_cli.commands.zone import load_machine_zone
-=======
 from cronoq_cli.commands.plans import plan_pool, plan_rules, plan_shared
->>>>>>> main
+from cronoq_cli.commands.zone import load_machine_zone
 from cronoq_cli.config.loading import load_settings
 from cronoq_cli.config.settings import Settings
 from cronoq_cli.daemon.desk import Desk
@@ -26,12 +22,8 @@ from cronoq_cli.daemon.detach import set_log_level
 from cronoq_cli.daemon.instance import find_boot_id
 from cronoq_cli.daemon.orders import Orders
 from cronoq_cli.daemon.runners import Runners
-<<<<<<< HEAD
-from cronoq_cli.engine.messages import DrainBegan, PoolReplanned, StopBegan, TimePassed, ZoneChanged
-=======
 from cronoq_cli.daemon.systemd import Notifier
-from cronoq_cli.engine.messages import DrainBegan, MetersRead, PoolReplanned, StopBegan
->>>>>>> main
+from cronoq_cli.engine.messages import DrainBegan, MetersRead, PoolReplanned, StopBegan, ZoneChanged
 from cronoq_cli.engine.pools import NO_PLAN
 from cronoq_cli.errors import ConflictError, CronoqError
 from cronoq_cli.model.moment import format_utc
@@ -193,11 +185,6 @@ class Service:
         for name in pools.keys() - settings.pools.keys():
             scheduler.apply(PoolReplanned(name, NO_PLAN, changes={}))
         scheduler.add_rows(resources=dict.fromkeys(settings.resources))
-<<<<<<< HEAD
-        configure(scheduler.engine, settings, {}, scheduler.clock())
-        scheduler.apply(ZoneChanged(load_machine_zone()))
-        scheduler.apply(TimePassed())
-=======
         for event in plan_shared(settings, {}, scheduler.clock()):
             scheduler.apply(event)
->>>>>>> main
+        scheduler.apply(ZoneChanged(load_machine_zone()))

@@ -105,13 +105,10 @@ class Engine:
             verbs.cancel_rest_of_batch(state, state.overfailed.pop(), now)
         while state.full_gatherings:
             groups.hand_over(state, state.full_gatherings.popitem()[0], now)
-<<<<<<< HEAD
-        if state.over:
-            incidents.judge_over(state, now)
-=======
         while state.deserted:
             groups.cancel_if_deserted(state, state.deserted.pop(), now)
->>>>>>> main
+        if state.over:
+            incidents.judge_over(state, now)
         if state.woken:
             dispatch.dispatch_woken(state, now)
         if state.scales:

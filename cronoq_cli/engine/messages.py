@@ -17,12 +17,8 @@ from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.engine.pools import PoolPlan
 from cronoq_cli.engine.resources import Resource
 from cronoq_cli.model.lifecycle import Status
-<<<<<<< HEAD
-from cronoq_cli.model.policy import AttemptEnd
-from cronoq_cli.model.recurring import PassedSlots, Schedule, ScheduleSpec
-=======
 from cronoq_cli.model.policy import AttemptEnd, Policy
->>>>>>> main
+from cronoq_cli.model.recurring import PassedSlots, Schedule, ScheduleSpec
 from cronoq_cli.model.task import AttemptRecord, Batch, Condition, Edge, TaskRecord, TaskSpec, Transition
 
 # -- events ------------------------------------------------------------------------------------------------------
@@ -335,9 +331,11 @@ class OccurrenceAsked:
 
 @dataclass(slots=True)
 class ZoneChanged:
-    """The machine's zone is another one: schedules without a zone of their own follow it from now on."""
+    """The machine's zone is another one: schedules without a zone of their own follow it from now on. `message` says so
+    in the event history."""
 
     zone: tzinfo
+    message: str | None = None
 
 
 @dataclass(slots=True)
@@ -347,9 +345,12 @@ class ClockChanged:
     None: the clock went back, nothing was missed and nothing decided is repeated. All schedules are looked at anew.
 
     The engine also sees by itself, whenever something falls due, that the two clocks have parted (`occurrences`); this
-    event is for who notices at once. It may come twice for one jump."""
+    event is for who notices at once. It may come twice for one jump. `message` is a line of the event history, of the
+    type `kind`."""
 
     able_since: float | None = None
+    kind: str = "clock-stepped"
+    message: str | None = None
 
 
 @dataclass(slots=True)
@@ -451,25 +452,6 @@ Action = Start | Stop | Revoke | SendSignal | Forget
 
 
 @dataclass(slots=True)
-class Noticed:
-    """Something about a schedule that its hooks may want to tell, once the step is committed (`Effects.noticed`).
-
-    `kind`: `failure` (an occurrence ended badly; `opens`: the first since a success, which opens an incident),
-    `success`, `recovery` (the success that closes one, told beside `success`), `missed` and `skipped` (slots that
-    became no task; a run of them is told once), `late` (started behind its tolerance). `slot` is the instant named, of
-    a run the oldest; `task` the occurrence, None where there is none. Manual occurrences are not told."""
-
-    kind: str
-    schedule: str
-    at: float
-    task: int | None = None
-    slot: float | None = None
-    count: int = 1
-    opens: bool = False
-    message: str | None = None
-
-
-@dataclass(slots=True)
 class Effects:
     """What one or many events changed, to be committed together, and the actions to perform after that.
 
@@ -491,7 +473,6 @@ class Effects:
     run_times: dict[tuple[str, str], list[float]] = field(default_factory=dict)
     schedules: dict[str, Schedule | None] = field(default_factory=dict)
     passed: dict[tuple[str, float, str], PassedSlots] = field(default_factory=dict)
-    noticed: list[Noticed] = field(default_factory=list)
     actions: list[Action] = field(default_factory=list)
 
     @property

@@ -333,7 +333,6 @@ class MemoryStore:
         """The stored state of resources changed by command, by name."""
         return {name: dict(state) for name, state in self._base.resources.items()}
 
-<<<<<<< HEAD
     def list_schedules(self) -> list[Schedule]:
         """All schedules, by name."""
         return [_copy(schedule) for _, schedule in sorted(self._base.schedules.items())]
@@ -353,11 +352,10 @@ class MemoryStore:
         bound = float("inf") if before is None else before
         found = [key for key in self._base.passed if key[0] == name and key[1] < bound]
         return [_copy(self._base.passed[key]) for key in sorted(found, reverse=True)[:limit]]
-=======
+
     def load_pools(self) -> dict[str, dict[str, object]]:
         """The stored state of pools changed by command, by name."""
         return {name: dict(state) for name, state in self._base.pools.items()}
->>>>>>> main
 
     def close(self) -> None:
         """Nothing to close."""

@@ -9,12 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from cronoq_cli.model.lifecycle import FINAL, Status
-<<<<<<< HEAD
 from cronoq_cli.model.recurring import PassedSlots, Schedule
-from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, Transition
-=======
 from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, TaskSpec, Transition
->>>>>>> main
 from cronoq_cli.store.contract import Filter, Leadership, LiveState
 from cronoq_cli.store.selection import matches_tags, matches_text, name_pattern
 from cronoq_cli.store.sqlite import prune, queries, rows
