@@ -30,6 +30,7 @@ from cronoq_cli.commands.submission import Command
 from cronoq_cli.errors import UsageError
 from cronoq_cli.model.duration import parse_duration, parse_positive_duration
 from cronoq_cli.model.moment import load_zone, parse_moment
+from cronoq_cli.model.ping import parse_ping_url
 from cronoq_cli.model.reaction import REACTIONS
 from cronoq_cli.model.recurring import CatchUp, Overlap, ScheduleSpec, parse_schedule_name
 from cronoq_cli.model.task import OnMiss, TaskSpec
@@ -97,6 +98,10 @@ class ScheduleOptions:
             metavar="ON=CMD",
         ),
     ] = None
+    ping: Annotated[
+        Word,
+        option("--ping", help="Ask this URL at each start and end, as monitoring services want it.", metavar="URL"),
+    ] = None
 
 
 def _put_zone(target: Any, text: str, context: Context) -> None:
@@ -132,6 +137,7 @@ SETTERS: dict[str, Setter] = {
     "on_miss": set_word("on_miss", tuple(word.value for word in OnMiss)),
     "deadline_after": set_parsed("deadline_after_s", parse_positive_duration),
     "hook": _put_hooks,
+    "ping": set_parsed("ping", parse_ping_url),
 }
 """For each field of a schedule what it sets of a ScheduleSpec; `when` it runs is for `put_timing`."""
 

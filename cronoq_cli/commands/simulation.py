@@ -5,9 +5,7 @@ The words stand in `simulate`, how a scenario is read in `scenario`; no scheduli
 
 from __future__ import annotations
 
-import contextlib
-import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +28,7 @@ from cronoq_cli.model.moment import format_utc
 from cronoq_cli.model.recurring import Schedule
 from cronoq_cli.model.task import Priority, TaskSpec
 from cronoq_cli.model.words import RESERVED_KEY
+from cronoq_cli.store.collector import without_collector
 
 LAST_S = 0.001
 """A stretch of time ends before its last instant, where the next one begins."""
@@ -50,7 +49,7 @@ def run_simulation(
     else:
         arrivals = parse_scenario(read_text(context, file), context, snapshot)
         simulation = _prepare_scenario(engine, now, wanted, arrivals)
-    with _without_collector():
+    with without_collector():
         outcome = simulation.run(horizon_s)
     return describe_simulation(outcome, horizon_s=horizon_s, what_if=_describe_changes(wanted))
 
@@ -68,7 +67,7 @@ def simulate_schedules(
     def plan_of(spec: TaskSpec) -> PlannedRun:
         return PlannedRun(timeout_s=snapshot.find_timeout_s(spec))
 
-    with _without_collector():
+    with without_collector():
         outcome = Simulation(engine, now, plan_of=plan_of).run(for_s - LAST_S)
     outcome.ended_at = max(outcome.ended_at, from_at + for_s)
     doc = describe_simulation(outcome, horizon_s=for_s, what_if=_describe_changes(wanted))
@@ -86,18 +85,6 @@ def _describe_changes(wanted: Differences) -> dict[str, Any]:
         "without": list(wanted.without),
         "resources": dict(wanted.resources),
     }
-
-
-@contextlib.contextmanager
-def _without_collector() -> Iterator[None]:
-    """Many thousand objects that all stay alive: looking through them again and again would only take time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _prepare_queue(engine: Engine, now: Now, snapshot: QueueSnapshot, wanted: Differences) -> Simulation:

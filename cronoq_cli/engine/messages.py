@@ -5,17 +5,19 @@ Values only: the engine touches nothing else, the daemon commits the effects and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
 
 from cronoq_cli.engine.autoscale import MachineSeen
 from cronoq_cli.engine.edge_changes import EdgeChanges
 from cronoq_cli.engine.gathering import GroupTemplate
+from cronoq_cli.engine.lanes import Scoring
 from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.engine.pools import PoolPlan
+from cronoq_cli.engine.resources import Resource
 from cronoq_cli.model.lifecycle import Status
-from cronoq_cli.model.policy import AttemptEnd
+from cronoq_cli.model.policy import AttemptEnd, Policy
 from cronoq_cli.model.recurring import PassedSlots, Schedule, ScheduleSpec
 from cronoq_cli.model.task import AttemptRecord, Batch, Condition, Edge, TaskRecord, TaskSpec, Transition
 
@@ -210,6 +212,11 @@ class PoolResized:
 
 
 @dataclass(slots=True)
+class MetersRead:
+    """What the pools have offered and used is to be written down now."""
+
+
+@dataclass(slots=True)
 class StopBegan:
     """The daemon stops: no new starts, leases back, and the running tasks stopped, now (`hurry`) or by their ladder."""
 
@@ -235,6 +242,21 @@ class GroupsReplanned:
     """The configuration of the groups was read anew."""
 
     groups: Mapping[str, GroupTemplate]
+
+
+@dataclass(slots=True)
+class ResourcesReplanned:
+    """The configuration of the resources was read anew: these are all there are."""
+
+    resources: Mapping[str, Resource]
+
+
+@dataclass(slots=True)
+class RulesReplanned:
+    """What a spec means and how tasks are scored was read anew; tasks that are there keep their policies."""
+
+    policy_of: Callable[[TaskSpec], Policy]
+    scoring: Scoring
 
 
 @dataclass(slots=True)
@@ -309,9 +331,11 @@ class OccurrenceAsked:
 
 @dataclass(slots=True)
 class ZoneChanged:
-    """The machine's zone is another one: schedules without a zone of their own follow it from now on."""
+    """The machine's zone is another one: schedules without a zone of their own follow it from now on. `message` says so
+    in the event history."""
 
     zone: tzinfo
+    message: str | None = None
 
 
 @dataclass(slots=True)
@@ -321,9 +345,12 @@ class ClockChanged:
     None: the clock went back, nothing was missed and nothing decided is repeated. All schedules are looked at anew.
 
     The engine also sees by itself, whenever something falls due, that the two clocks have parted (`occurrences`); this
-    event is for who notices at once. It may come twice for one jump."""
+    event is for who notices at once. It may come twice for one jump. `message` is a line of the event history, of the
+    type `kind`."""
 
     able_since: float | None = None
+    kind: str = "clock-stepped"
+    message: str | None = None
 
 
 @dataclass(slots=True)
@@ -351,10 +378,13 @@ Event = (
     | PoolPaused
     | PoolResumed
     | PoolResized
+    | MetersRead
     | StopBegan
     | DrainBegan
     | PoolReplanned
     | GroupsReplanned
+    | ResourcesReplanned
+    | RulesReplanned
     | TotalsReplanned
     | ResourceChanged
     | MachineLooked
@@ -422,25 +452,6 @@ Action = Start | Stop | Revoke | SendSignal | Forget
 
 
 @dataclass(slots=True)
-class Noticed:
-    """Something about a schedule that its hooks may want to tell, once the step is committed (`Effects.noticed`).
-
-    `kind`: `failure` (an occurrence ended badly; `opens`: the first since a success, which opens an incident),
-    `success`, `recovery` (the success that closes one, told beside `success`), `missed` and `skipped` (slots that
-    became no task; a run of them is told once), `late` (started behind its tolerance). `slot` is the instant named, of
-    a run the oldest; `task` the occurrence, None where there is none. Manual occurrences are not told."""
-
-    kind: str
-    schedule: str
-    at: float
-    task: int | None = None
-    slot: float | None = None
-    count: int = 1
-    opens: bool = False
-    message: str | None = None
-
-
-@dataclass(slots=True)
 class Effects:
     """What one or many events changed, to be committed together, and the actions to perform after that.
 
@@ -462,7 +473,6 @@ class Effects:
     run_times: dict[tuple[str, str], list[float]] = field(default_factory=dict)
     schedules: dict[str, Schedule | None] = field(default_factory=dict)
     passed: dict[tuple[str, float, str], PassedSlots] = field(default_factory=dict)
-    noticed: list[Noticed] = field(default_factory=list)
     actions: list[Action] = field(default_factory=list)
 
     @property

@@ -1,4 +1,4 @@
-"""Slots of a schedule that become no task: rows of its history, lines of the event history, and notices.
+"""Slots of a schedule that become no task: rows of its history, and lines of the event history.
 
 Which slots these are is decided in `occurrences`.
 """
@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import msgspec
 
 from cronoq_cli.engine.live import Now
-from cronoq_cli.engine.messages import Noticed
 from cronoq_cli.engine.recurrence import key_of
 from cronoq_cli.engine.schedules import LiveSchedule
 from cronoq_cli.engine.state import State
@@ -57,8 +56,7 @@ def _place(one: LiveSchedule, why: Why, slot: float, now: Now) -> dict[str, Any]
 def _add_row(state: State, one: LiveSchedule, why: Why, row: PassedSlots) -> None:
     one.passed = state.effects.passed[row.schedule, row.first_at, row.status] = row
     tell(state, one, f"recurring-{why.status}", row.at, why.reason, key=key_of(row.schedule, row.first_at))
-    notice = Noticed(why.status, one.name, row.at, slot=row.first_at, count=row.count, message=why.reason)
-    state.effects.noticed.append(notice)
+    # Whoever tells hooks of missed slots does it here: once for each row, not for each slot that extends one.
 
 
 def tell(state: State, one: LiveSchedule, kind: str, at: float, message: str | None, *, key: str | None = None) -> None:

@@ -32,6 +32,7 @@ from cronoq_cli.engine.state import State
 from cronoq_cli.engine.submissions import apply_submitted, check_fits
 from cronoq_cli.engine.timers import Due
 from cronoq_cli.model.recurring import Schedule, ScheduleSpec, ScheduleState
+from cronoq_cli.model.task import Transition
 
 # -- add, replace, remove --------------------------------------------------------------------------------------------
 
@@ -193,6 +194,8 @@ def apply_zone_changed(state: State, event: ZoneChanged, now: Now) -> bool:
         if one.armed_at is not None and one.armed_at <= now.wall and state.compared:
             decide(state, one, now)
     schedules.zone = event.zone
+    if event.message is not None:
+        state.effects.transitions.append(Transition(at=now.wall, type="zone-changed", message=event.message))
     for one in following:
         withdraw(state, one, now, "the machine's time zone changed")
         at = msgspec.structs.replace(one.state, decided_at=now.wall, skips=[])
@@ -205,6 +208,8 @@ def apply_clock_changed(state: State, event: ClockChanged, now: Now) -> None:
     note_clocks(state, now)
     if event.able_since is not None:
         state.schedules.able_since = event.able_since
+    if event.message is not None:
+        state.effects.transitions.append(Transition(at=now.wall, type=event.kind, message=event.message))
     look_anew(state, now)
 
 

@@ -243,7 +243,6 @@ class Simulation:
         effects.new.clear()
         self._passed_slots.update(effects.passed)
         effects.passed.clear()
-        effects.noticed.clear()
 
     def _start(self, order: Start) -> None:
         task = self.engine.state.tasks[order.task]

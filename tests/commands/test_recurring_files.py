@@ -316,6 +316,7 @@ OPTIONS = st.lists(
         st.sampled_from(
             [
                 ("--overlap", "queue"), ("--overlap", "replace"), ("--catch-up", "all"), ("--catch-up", "none"),
+                ("--ping", "https://hc.example/x?y='1'"),
                 ("--reserve",), ("--tolerance", "5s"), ("--max-runs", "3"), ("--pause-after-failures", "2"),
                 ("--until", "2027-03-08T07:00:00.250Z"), ("--hook", "on_failure=mail 'x' \"y\""), ("-P", "low"),
                 ("--retries", "4"), ("--backoff", "fixed:90s"), ("--retry-on", "1,5-9"), ("--success-codes", "3"),

@@ -160,6 +160,7 @@ def _policy_facts(schedule: Document, style: Style) -> Iterator[Fact]:
         yield Fact(name.replace("_", " "), "; then ".join(lines))
     for name, command in spec.get("hooks", {}).items():
         yield Fact(f"told {name.replace('_', ' ')}", command)
+    yield Fact("pings", spec.get("ping"))
     yield Fact("comment", spec.get("comment"))
 
 
