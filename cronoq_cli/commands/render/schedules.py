@@ -47,6 +47,7 @@ def _width(column: Column) -> int:
 
 def _columns(schedules: Sequence[Document], style: Style) -> list[Column]:
     states = [_state(one, style) for one in schedules]
+    zones = [one["zone"] or "-" for one in schedules]
     whens = [when_of(one) for one in schedules]
     lasts = [(one["last"] or {}).get("status") for one in schedules]
     return [
@@ -61,7 +62,7 @@ def _columns(schedules: Sequence[Document], style: Style) -> list[Column]:
         ),
         Column("STATE", states, usual="-", least=6, colours=["yellow" if word != "-" else None for word in states]),
         Column("OVERLAP", [one["overlap"] for one in schedules], usual="skip"),
-        Column("ZONE", [one["zone"] or "-" for one in schedules], usual="-", least=6),
+        Column("ZONE", zones, usual=zones[0], least=6),
     ]
 
 
