@@ -162,7 +162,8 @@ def _policy_facts(schedule: Document, style: Style) -> Iterator[Fact]:
     for name, command in spec.get("hooks", {}).items():
         yield Fact(f"told {name.replace('_', ' ')}", command)
     yield Fact("pings", spec.get("ping"))
-    yield Fact("comment", spec.get("comment"))
+    for number, line in enumerate(spec.get("comment", "").split("\n")):
+        yield Fact("" if number else "comment", line or None)
 
 
 def _span(seconds: float | None) -> str | None:
