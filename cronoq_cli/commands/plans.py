@@ -44,6 +44,10 @@ def build_engine(settings: Settings, kept: LiveState, now: Now) -> Engine:
     return engine
 
 
+MOST_USUAL = 1000
+"""So many combinations of what specs usually say are remembered with their policy."""
+
+
 def plan_pools(settings: Settings, stored: Mapping[str, Mapping[str, object]]) -> Iterator[tuple[str, PoolPlan]]:
     """The plan of every configured pool, what was set by command laid over it."""
     for name, pool in settings.pools.items():
@@ -140,10 +144,18 @@ def decide_scoring(priorities: PrioritySettings) -> Scoring:
 def make_policies(settings: Settings) -> PolicyOf:
     """What a spec means to the engine, its pool's defaults filled in; equal ones are one object."""
     known: dict[Policy, Policy] = {}
+    usual: dict[tuple[object, ...], Policy] = {}
 
     def policy_of(spec: TaskSpec) -> Policy:
-        policy = decide_policy(spec, settings.pools.get(spec.pool, _NO_POOL))
-        return known.setdefault(policy, policy)
+        said = (spec.pool, spec.kind, spec.retries, spec.on_lost, spec.stop_signal, spec.grace_s)
+        rare = spec.backoff or spec.retry_on or spec.no_retry_on or spec.success_codes
+        policy = None if rare else usual.get(said)
+        if policy is None:
+            policy = decide_policy(spec, settings.pools.get(spec.pool, _NO_POOL))
+            policy = known.setdefault(policy, policy)
+            if not rare and len(usual) < MOST_USUAL:
+                usual[said] = policy  # found by what the spec says, a policy need not be built to be compared
+        return policy
 
     return policy_of
 

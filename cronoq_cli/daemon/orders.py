@@ -108,6 +108,7 @@ class Orders:
             "stop_signal": spec.stop_signal,
             "grace_s": spec.grace_s,
             "leftovers": pool.leftovers,
+            "log_cap": self.settings.logs.cap or None,
         }
         if pool.rlimits:
             start["rlimits"] = pool.rlimits
@@ -141,14 +142,19 @@ class Orders:
 
     def _find_stdin(self, task_id: int, spec: TaskSpec) -> str | None:
         """The file the task reads: what was kept with it is laid out once, what it gathers anew for each attempt."""
-        if not spec.stdin_kept and not spec.members:
+        if not spec.stdin_kept and spec.stdin_text is None and not spec.members:
             return spec.stdin
         path = os.path.join(self._paths.stdin_dir, str(task_id))
         if spec.members:
             _write_private(path, self._describe_members(task_id, spec.members))
         elif not os.path.exists(path):
-            _write_private(path, self._scheduler.store.find_stdin(task_id) or b"")
+            _write_private(path, self._find_input(task_id, spec))
         return path
+
+    def _find_input(self, task_id: int, spec: TaskSpec) -> bytes:
+        if spec.stdin_text is not None:
+            return os.fsencode(spec.stdin_text)
+        return self._scheduler.store.find_stdin(task_id) or b""
 
     def _describe_members(self, task_id: int, members: Sequence[int]) -> bytes:
         """What a gathering task reads: one JSON line a member (specification section 5), in their order.

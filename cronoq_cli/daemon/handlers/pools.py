@@ -22,11 +22,12 @@ from cronoq_cli.wire.requests import PausePool, Pools, Reply, ResetPool, ResumeP
 def show_pools(desk: Desk, request: Pools) -> Reply:
     """The documents of all pools, or of one."""
     names = check_pool_names(desk.scheduler, [] if request.name is None else [request.name])
-    documents = [_describe(desk, desk.scheduler.engine.state.pools[name]) for name in names]
+    documents = [describe_live(desk, desk.scheduler.engine.state.pools[name]) for name in names]
     return Reply(doc={"pools": documents} if request.name is None else {"pool": documents[0]})
 
 
-def _describe(desk: Desk, pool: LivePool) -> dict[str, Any]:
+def describe_live(desk: Desk, pool: LivePool) -> dict[str, Any]:
+    """The document of a pool as it stands."""
     now = desk.now()
     wall = now.wall
     oldest = min((task.ready_at or wall for task in pool.lanes.heads()), default=None)
@@ -112,7 +113,7 @@ def _replan(desk: Desk, plans: list[tuple[str, PoolPlan, dict[str, Any]]]) -> Re
         desk.scheduler.apply(PoolReplanned(name, plan, changes))
     desk.scheduler.must_commit()
     pools = desk.scheduler.engine.state.pools
-    return Reply(doc={"pools": [_describe(desk, pools[name]) for name, _, _ in plans]})
+    return Reply(doc={"pools": [describe_live(desk, pools[name]) for name, _, _ in plans]})
 
 
 def pause_pools(desk: Desk, request: PausePool) -> Reply:
@@ -131,4 +132,4 @@ def _switch(desk: Desk, names: list[str], event: type[PoolPaused] | type[PoolRes
     for name in chosen:
         desk.scheduler.apply(event(name))
     desk.scheduler.must_commit()
-    return Reply(doc={"pools": [_describe(desk, desk.scheduler.engine.state.pools[name]) for name in chosen]})
+    return Reply(doc={"pools": [describe_live(desk, desk.scheduler.engine.state.pools[name]) for name in chosen]})
