@@ -13,6 +13,7 @@ from typing import Any
 from cronoq_cli.config.paths import Paths
 from cronoq_cli.config.pools import PoolSettings
 from cronoq_cli.config.settings import Settings
+from cronoq_cli.config.space import decide_guard, read_space
 from cronoq_cli.daemon.orders import DEFAULT_SHELL
 from cronoq_cli.daemon.scheduler import Scheduler
 from cronoq_cli.daemon.selection import Selecting
@@ -26,8 +27,6 @@ from cronoq_cli.model.task import AttemptRecord, TaskRecord
 from cronoq_cli.model.words import format_size, hint_for
 
 SPACE_CHECK_S = 1.0
-LEAST_FREE = 256 * 1024 * 1024
-LEAST_SHARE = 0.05
 _NO_POOL = PoolSettings(workers=0)
 _REPORT_TAIL = 4096
 MOST_BATCHES = 1024
@@ -87,13 +86,10 @@ class Desk:
         if now - self._space_checked_at < SPACE_CHECK_S:
             return
         try:
-            space = os.statvfs(self.paths.state_dir)
+            free, total = read_space(self.paths.state_dir)
         except OSError as error:
             raise TryLaterError(f"the state directory cannot be seen: {error.strerror}", code="no-space") from error
-        free = space.f_bavail * space.f_frsize
-        guard = self.settings.logs.min_free
-        if guard is None:
-            guard = min(LEAST_FREE, int(space.f_blocks * space.f_frsize * LEAST_SHARE))
+        guard = decide_guard(self.settings.logs.min_free, total)
         if free < guard:
             raise TryLaterError(
                 f"no space: {format_size(free)} free in {self.paths.state_dir}, {format_size(guard)} must stay free",

@@ -19,13 +19,15 @@ Sink = Callable[[bytes], None]
 class Tail:
     """One log file. It may not exist yet; `lines` begins that many lines before its end (None: at its beginning).
 
+    `most`: bytes that one look passes on, the newest; what it leaves out is told by a notice (None: everything).
     Only ordinary files are read: what a task writes into a pipe or a terminal is for whoever is there.
     """
 
-    def __init__(self, path: str, sink: Sink, *, lines: int | None = None) -> None:
+    def __init__(self, path: str, sink: Sink, *, lines: int | None = None, most: int | None = None) -> None:
         self.path = path
         self.sink = sink
         self._lines = lines
+        self._most = most
         self._file: BinaryIO | None = None
         self._offset = 0
 
@@ -33,11 +35,25 @@ class Tail:
         """Pass on what is new since the last time; how many bytes that was. Raises OSError when unreadable."""
         if self._file is None and not self._open():
             return 0
-        passed = 0
+        passed = self._jump()
         while piece := self._read():
             passed += len(piece)
             self.sink(piece)
+            if self._most is not None and passed >= self._most:
+                break  # one who writes faster than we read would keep us here for ever
         return passed
+
+    def _jump(self) -> int:
+        """Pass over what is more than `most`; the bytes of the notice about it."""
+        if self._most is None or self._file is None:
+            return 0
+        excess = os.fstat(self._file.fileno()).st_size - self._offset - self._most
+        if excess <= 0:
+            return 0
+        self._offset += excess
+        notice = b"\n[cronoq: %d bytes left out]\n" % excess
+        self.sink(notice)
+        return len(notice)
 
     def renew(self) -> None:
         """Go on with the file that has taken this one's place, when the log was rotated."""

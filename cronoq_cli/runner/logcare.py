@@ -182,18 +182,21 @@ def _decide_delay(log: CaredLog, grown: int, within_s: float) -> float:
 
 
 class _Inotify:
-    """The kernel's word that a file was written to: once for each watch. Opened when it is first needed."""
+    """The kernel's word that a file was written to: once for each watch.
+
+    Opened at once, so that a runner has as many descriptors open after its first long task as before.
+    """
 
     def __init__(self, loop: Loop, on_written: Callable[[CaredLog], None]) -> None:
         self._loop = loop
         self._on_written = on_written
         self._logs: dict[int, CaredLog] = {}
-        self._descriptor: int | None = None
         self._libc = ctypes.CDLL(None, use_errno=True)
+        self._descriptor = self._open()
 
     def add(self, log: CaredLog) -> int | None:
         """Tell of the next write; the number of the watch, or None where the kernel has no more to give."""
-        if self._descriptor is None and not self._open():
+        if self._descriptor is None:
             return None
         watch: int = self._libc.inotify_add_watch(self._descriptor, log.path, ctypes.c_uint32(_IN_MODIFY | _IN_ONESHOT))
         if watch < 0:
@@ -206,13 +209,12 @@ class _Inotify:
         if self._logs.pop(watch, None) is not None:
             self._libc.inotify_rm_watch(self._descriptor, watch)
 
-    def _open(self) -> bool:
+    def _open(self) -> int | None:
         descriptor: int = self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
         if descriptor < 0:
-            return False
-        self._descriptor = descriptor
+            return None
         self._loop.watch(descriptor, self._read)
-        return True
+        return descriptor
 
     def _read(self, _events: int) -> None:
         if self._descriptor is None:
