@@ -10,7 +10,7 @@ PARALLEL = -n 2 --dist loadfile
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help try test check format coverage clean
+.PHONY: help try test check format docs coverage clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,10 @@ check: $(VENV)/.developed ## all that CI runs: style, types, layers, tests
 format: $(VENV)/.developed ## put the source into its standard form
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format --quiet .
+
+docs: $(VENV)/.developed ## write manual, completions and the page of the lifecycle anew from the program
+	$(BIN)/python -m cronoq_cli.commands.reference
+	$(BIN)/python -m cronoq_cli.model.lifecycle_diagram > docs/lifecycle.md
 
 coverage: $(VENV)/.developed ## run all tests and show the lines they miss
 	$(BIN)/coverage erase

@@ -24,6 +24,7 @@ from cronoq_cli.model.words import hint_for, is_key
 from cronoq_cli.store.contract import Filter, LiveState, StoreReader, iter_env
 from cronoq_cli.store.sqlite import open_reader
 from cronoq_cli.wire.requests import (
+    Complete,
     DaemonStatus,
     Events,
     Explain,
@@ -69,6 +70,8 @@ def answer_offline(paths: Paths, request: Request, now: float) -> Reply:
             return Reply(doc=offline.list_resources(request))
         if isinstance(request, Explain):
             return Reply(doc=offline.explain(request))
+        if isinstance(request, Complete):
+            return Reply(doc=offline.complete(request))
     raise NoDaemonError("no daemon runs", hint="start one with: cronoq daemon start")
 
 
@@ -236,6 +239,13 @@ class _Offline:
         records = self._select(reader, request.select, list(Status))
         found = [explain_record(record, reader.list_edges(record.id)) for record in records]
         return {"explain": found[0] if len(found) == 1 else found}
+
+    def complete(self, request: Complete) -> dict[str, Any]:
+        from cronoq_cli.commands.candidates import Source, find_candidates  # no other read needs it
+
+        reader = self._reader
+        source = Source(self._settings, lambda wanted: [] if reader is None else reader.list_where(wanted))
+        return {"words": find_candidates(request.kinds, request.prefix, source)}
 
     def _describe_pool(self, name: str, pool: PoolSettings) -> dict[str, Any]:
         counts = {} if self._reader is None else self._reader.count_by_status(name)
