@@ -3,9 +3,9 @@
 
 set -g __cronoq_groups cronoq cronoq_pool cronoq_resource cronoq_daemon cronoq_recurring cronoq_config cronoq_completion
 set -g __cronoq_running cronoq_submit cronoq_run
-set -g __cronoq_behind cronoq_submit cronoq_run cronoq_edit
-set -g __cronoq_aliases cronoq_add cronoq_status cronoq_list cronoq_log cronoq_kill cronoq_pool_list cronoq_resource_list
-set -g __cronoq_meant cronoq_submit cronoq_ls cronoq_ls cronoq_logs cronoq_cancel cronoq_pool_ls cronoq_resource_ls
+set -g __cronoq_behind cronoq_submit cronoq_run cronoq_edit cronoq_recurring_add
+set -g __cronoq_aliases cronoq_add cronoq_status cronoq_list cronoq_log cronoq_kill cronoq_pool_list cronoq_resource_list cronoq_cron cronoq_recurring_list cronoq_recurring_remove
+set -g __cronoq_meant cronoq_submit cronoq_ls cronoq_ls cronoq_logs cronoq_cancel cronoq_pool_ls cronoq_resource_ls cronoq_recurring cronoq_recurring_ls cronoq_recurring_rm
 set -g __cronoq_valued_cronoq --home --color
 set -g __cronoq_valued_cronoq_submit --name -n --pool -p --priority -P --after --after-any --after-fail --in --at --timeout --retries --tag -t --env -E --cwd -C --kill-at --heartbeat --stop-signal --grace --backoff --retry-on --no-retry-on --success-codes --on-lost --slots --env-file --nice --shell --keep --deadline --use --expires --start-at --tolerance --on-miss --estimate --tenant --on --key -k --stdin --stdout -o --stderr -e --unique --if-exists --kind --await-deps --group --umask --on-success --on-failure --on-end -c --batch --each --array --max-fails --result
 set -g __cronoq_valued_cronoq_run --name -n --pool -p --priority -P --after --after-any --after-fail --in --at --timeout --retries --tag -t --env -E --cwd -C --kill-at --heartbeat --stop-signal --grace --backoff --retry-on --no-retry-on --success-codes --on-lost --slots --env-file --nice --shell --keep --deadline --use --expires --start-at --tolerance --on-miss --estimate --tenant --on --key -k --stdin --stdout -o --stderr -e --unique --if-exists --kind --await-deps --group --umask --on-success --on-failure --on-end -c --result
@@ -16,6 +16,7 @@ set -g __cronoq_valued_cronoq_logs --pool -p --status -s --tag -t --name --lines
 set -g __cronoq_valued_cronoq_follow --pool -p --status -s --tag -t --name --lines -n --attempt --since
 set -g __cronoq_valued_cronoq_wait --pool -p --status -s --tag -t --name --timeout --result
 set -g __cronoq_valued_cronoq_events --pool -p --status -s --tag -t --name --after-seq -n
+set -g __cronoq_valued_cronoq_top
 set -g __cronoq_valued_cronoq_cancel --pool -p --status -s --tag -t --name --grace
 set -g __cronoq_valued_cronoq_hold --pool -p --status -s --tag -t --name
 set -g __cronoq_valued_cronoq_release --pool -p --status -s --tag -t --name
@@ -57,7 +58,20 @@ set -g __cronoq_valued_cronoq_daemon_reload
 set -g __cronoq_valued_cronoq_daemon_install
 set -g __cronoq_valued_cronoq_daemon_uninstall
 set -g __cronoq_valued_cronoq_recurring
+set -g __cronoq_valued_cronoq_recurring_add --every --tz --overlap --catch-up --catch-up-within --jitter --until --max-runs --pause-after-failures --tolerance --on-miss --deadline-after --hook --pool -p --priority -P --timeout --retries --tag -t --env -E --cwd -C --heartbeat --stop-signal --grace --backoff --retry-on --no-retry-on --success-codes --on-lost --slots --env-file --nice --shell --keep --use --estimate --tenant --on --stdin --stdout -o --stderr -e --kind --umask -c
+set -g __cronoq_valued_cronoq_recurring_ls
+set -g __cronoq_valued_cronoq_recurring_show
+set -g __cronoq_valued_cronoq_recurring_history --limit -l --before
 set -g __cronoq_valued_cronoq_recurring_next --tz --after --count -n
+set -g __cronoq_valued_cronoq_recurring_pause --until --reason
+set -g __cronoq_valued_cronoq_recurring_resume
+set -g __cronoq_valued_cronoq_recurring_skip --count -n --at
+set -g __cronoq_valued_cronoq_recurring_run
+set -g __cronoq_valued_cronoq_recurring_refresh
+set -g __cronoq_valued_cronoq_recurring_rm
+set -g __cronoq_valued_cronoq_recurring_edit
+set -g __cronoq_valued_cronoq_recurring_import
+set -g __cronoq_valued_cronoq_recurring_export
 set -g __cronoq_valued_cronoq_config
 set -g __cronoq_valued_cronoq_config_init
 set -g __cronoq_valued_cronoq_config_check
@@ -177,6 +191,7 @@ complete -c cronoq -n '__cronoq_at "cronoq"' -a logs -d 'Show the output of task
 complete -c cronoq -n '__cronoq_at "cronoq"' -a follow -d 'Show the output of a task as it comes, until it has ended'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a wait -d 'Wait for tasks to end'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a events -d 'Show what happened, oldest first'
+complete -c cronoq -n '__cronoq_at "cronoq"' -a top -d 'Show a dashboard'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a cancel -d 'Cancel tasks, waiting or running'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a hold -d 'Hold waiting tasks'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a release -d 'Release held tasks'
@@ -197,7 +212,7 @@ complete -c cronoq -n '__cronoq_at "cronoq"' -a doctor -d 'Look at everything cr
 complete -c cronoq -n '__cronoq_at "cronoq"' -a pool -d 'See pools, pause, resume and change them'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a resource -d 'See and change what all pools share'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a daemon -d 'Start, stop and look at the daemon'
-complete -c cronoq -n '__cronoq_at "cronoq"' -a recurring -d 'Look at what recurs'
+complete -c cronoq -n '__cronoq_at "cronoq"' -a recurring -d 'Run commands again and again, as cron does'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a config -d 'Write, check and show the configuration'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a completion -d 'Completion of commands, options, ids, keys, names and pools in a shell'
 complete -c cronoq -n '__cronoq_at "cronoq"' -l version -d 'Show the version.'
@@ -418,6 +433,9 @@ complete -c cronoq -n '__cronoq_at "cronoq events"' -l json -d 'Answer with one 
 complete -c cronoq -n '__cronoq_at "cronoq events"' -l help -s h -d 'Show the everyday options.'
 complete -c cronoq -n '__cronoq_at "cronoq events"' -l help-all -d 'Show all options.'
 complete -c cronoq -n '__cronoq_at "cronoq events"' -a '(__cronoq_ask task , "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq top"' -l read-only -s r -d 'Only look: no key changes anything.'
+complete -c cronoq -n '__cronoq_at "cronoq top"' -l help -s h -d 'Show the everyday options.'
+complete -c cronoq -n '__cronoq_at "cronoq top"' -l help-all -d 'Show all options.'
 complete -c cronoq -n '__cronoq_at "cronoq cancel"' -l pool -s p -d 'Tasks of this pool.' -r -a '(__cronoq_ask pool "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq cancel"' -l status -s s -d 'Tasks in this status (a comma list is any of them).' -r -a '(__cronoq_choose , "" blocked scheduled ready running retrying succeeded failed dead-lettered cancelled skipped missed shed)' -f
 complete -c cronoq -n '__cronoq_at "cronoq cancel"' -l tag -s t -d 'Tasks with this tag: K=V, or K for any value.' -x
@@ -692,15 +710,154 @@ complete -c cronoq -n '__cronoq_at "cronoq daemon install"' -l help-all -d 'Show
 complete -c cronoq -n '__cronoq_at "cronoq daemon uninstall"' -l json -d 'Answer with one JSON document.'
 complete -c cronoq -n '__cronoq_at "cronoq daemon uninstall"' -l help -s h -d 'Show the everyday options.'
 complete -c cronoq -n '__cronoq_at "cronoq daemon uninstall"' -l help-all -d 'Show all options.'
-complete -c cronoq -n '__cronoq_at "cronoq recurring"' -a next -d 'Show when an expression fires next, in words and times, and what changes of the clock do to it'
+complete -c cronoq -n '__cronoq_at "cronoq recurring"' -a add -d 'Run a command again and again'
+complete -c cronoq -n '__cronoq_at "cronoq recurring"' -a ls -d 'List schedules'
+complete -c cronoq -n '__cronoq_at "cronoq recurring"' -a show -d 'Show everything about a schedule'
+complete -c cronoq -n '__cronoq_at "cronoq recurring"' -a history -d 'Show what became of a schedule\'s slots, newest last'
+complete -c cronoq -n '__cronoq_at "cronoq recurring"' -a next -d 'Show when a schedule or an expression fires next, in words and times, and what changes of the clock do to it'
+complete -c cronoq -n '__cronoq_at "cronoq recurring"' -a pause -d 'Let schedules rest'
+complete -c cronoq -n '__cronoq_at "cronoq recurring"' -a resume -d 'Let paused schedules go on'
+complete -c cronoq -n '__cronoq_at "cronoq recurring"' -a skip -d 'Leave out the next run of a schedule, or the one at a time'
+complete -c cronoq -n '__cronoq_at "cronoq recurring"' -a run -d 'Start a run now, beside the schedule'
+complete -c cronoq -n '__cronoq_at "cronoq recurring"' -a refresh -d 'Record environment, directory and umask anew'
+complete -c cronoq -n '__cronoq_at "cronoq recurring"' -a rm -d 'Forget schedules'
+complete -c cronoq -n '__cronoq_at "cronoq recurring"' -a edit -d 'Change schedules in $VISUAL or $EDITOR'
+complete -c cronoq -n '__cronoq_at "cronoq recurring"' -a import -d 'Make schedules of a crontab or of an export, and account for every line'
+complete -c cronoq -n '__cronoq_at "cronoq recurring"' -a export -d 'Print schedules as a text that cronoq recurring import reads again'
 complete -c cronoq -n '__cronoq_at "cronoq recurring"' -l help -s h -d 'Show this help.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l every -d 'Run by elapsed time instead of EXPR.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l seconds -d 'EXPR has six fields, seconds first.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l tz -d 'Zone of EXPR; the machine\'s, followed.' -r -a '(__cronoq_ask zone "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l overlap -d 'While the last one still runs: skip, allow, queue, queue-on-success or replace; skip.' -r -a '(__cronoq_choose "" "" skip allow queue queue-on-success replace)' -f
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l catch-up -d 'What was missed while nothing could run it: none, latest, all.' -r -a '(__cronoq_choose "" "" none latest all)' -f
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l catch-up-within -d 'Only slots missed so long ago; a period, at most 24h.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l jitter -d 'Start up to this later, the same for a name.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l until -d 'No slot after this.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l max-runs -d 'So many runs, then no more.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l pause-after-failures -d 'Pause it after so many in a row.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l reserve -d 'Keep room for each start, as --start-at does.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l tolerance -d 'How late a start may be.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l on-miss -d 'When it would be later still; run-late.' -r -a '(__cronoq_choose "" "" run-late skip fail)' -f
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l deadline-after -d 'Be done so long after the slot: gets more urgent.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l hook -d 'Shell line told of it: on_failure, on_success, on_missed, ...; repeatable.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l pool -s p -d 'Pool it runs in; default.' -r -a '(__cronoq_ask pool "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l priority -s P -d 'critical, high, normal or low; normal.' -r -a '(__cronoq_choose "" "" critical high normal low)' -f
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l timeout -d 'Stop an attempt that runs longer than this.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l retries -d 'Try again this many times after a failure.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l tag -s t -d 'A tag; repeatable.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l env -s E -d 'Set a variable, or take it over; repeatable.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l cwd -s C -d 'Directory to run in; this one.' -r -a '(__fish_complete_directories)' -f
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l heartbeat -d 'Stop it when it says nothing for so long.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l stop-signal -d 'How it is asked to stop; TERM.' -r -a '(__cronoq_choose "" "" HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP TSTP TTIN TTOU URG XCPU XFSZ VTALRM PROF WINCH IO PWR SYS)' -f
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l grace -d 'Time between that and KILL; 10s.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l backoff -d 'Delay before a retry: exponential:10s..10m, fixed:D, linear:D..D, polynomial.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l retry-on -d 'Retry only these exit codes: 1,5-9.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l no-retry-on -d 'Never retry these exit codes.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l success-codes -d 'These exit codes are a success too.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l on-lost -d 'When machine or runner dies: count the attempt, requeue, or hold.' -r -a '(__cronoq_choose "" "" count requeue hold)' -f
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l slots -d 'Slots of the pool it takes; 1.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l env-file -d 'Set the variables of a file; repeatable.' -r -F
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l nice -d 'Niceness, 0 to 19; the daemon\'s.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l shell -d 'Shell of a shell line; the pool\'s, /bin/sh.' -r -F
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l keep -d 'How long it is remembered after its end.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l use -d 'Take so much of a resource while it runs; repeatable.' -r -a '(__cronoq_ask resource "" =)' -f
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l estimate -d 'How long it will run; learned from others.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l tenant -d 'Whose work it is, where a pool shares fairly.' -r -a '(__cronoq_ask schedule "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l on -d 'Run only on workers with this label; repeatable.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l stdin -d 'Its input: a file opened at each attempt, or - to keep stdin.' -r -F
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l stdout -s o -d 'Append stdout to a file; {id} {attempt} {name}.' -r -F
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l stderr -s e -d 'Append stderr to a file, and split the log.' -r -F
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l kind -d 'Run times are learned by kind; the program\'s name.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l clean-env -d 'Take over only HOME, LOGNAME, PATH, SHELL and USER of the environment.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l umask -d 'File mode mask, octal; the caller\'s.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l split -d 'Keep stdout and stderr apart.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -s c -d 'A shell line, in place of COMMAND.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l exec -d 'Never use a shell, not for a single word either.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l paused -d 'Add it paused: cronoq recurring resume starts it.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l dry-run -d 'Check all of it, add nothing, say when it would run.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l json -d 'Answer with one JSON document.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l help -s h -d 'Show the everyday options.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l help-all -d 'Show all options.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -a '(__cronoq_ask schedule "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq recurring ls"' -l json -d 'Answer with one JSON document.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring ls"' -l help -s h -d 'Show the everyday options.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring ls"' -l help-all -d 'Show all options.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring ls"' -a '(__cronoq_ask schedule "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq recurring show"' -l env -d 'Also the recorded environment, with its values.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring show"' -l json -d 'Answer with one JSON document.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring show"' -l help -s h -d 'Show the everyday options.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring show"' -l help-all -d 'Show all options.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring show"' -a '(__cronoq_ask schedule "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq recurring history"' -l limit -s l -d 'So many, the newest; 20.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring history"' -l before -d 'Only slots due before this.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring history"' -l json -d 'Answer with one JSON document.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring history"' -l help -s h -d 'Show the everyday options.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring history"' -l help-all -d 'Show all options.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring history"' -a '(__cronoq_ask schedule "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq recurring next"' -l tz -d 'The zone of the expression; else yours.' -r -a '(__cronoq_ask zone "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq recurring next"' -l after -d 'Look from this time on; else now.' -x
-complete -c cronoq -n '__cronoq_at "cronoq recurring next"' -l count -s n -d 'So many.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring next"' -l count -s n -d 'So many; 5.' -x
 complete -c cronoq -n '__cronoq_at "cronoq recurring next"' -l seconds -d 'Six fields, seconds first.'
 complete -c cronoq -n '__cronoq_at "cronoq recurring next"' -l json -d 'Answer with one JSON document.'
 complete -c cronoq -n '__cronoq_at "cronoq recurring next"' -l help -s h -d 'Show the everyday options.'
 complete -c cronoq -n '__cronoq_at "cronoq recurring next"' -l help-all -d 'Show all options.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring next"' -a '(__cronoq_ask schedule "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq recurring pause"' -l all -s a -d 'All schedules.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring pause"' -l until -d 'Go on by itself then.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring pause"' -l reason -d 'Why, for ls and show.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring pause"' -l json -d 'Answer with one JSON document.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring pause"' -l help -s h -d 'Show the everyday options.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring pause"' -l help-all -d 'Show all options.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring pause"' -a '(__cronoq_ask schedule "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq recurring resume"' -l all -s a -d 'All schedules.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring resume"' -l json -d 'Answer with one JSON document.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring resume"' -l help -s h -d 'Show the everyday options.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring resume"' -l help-all -d 'Show all options.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring resume"' -a '(__cronoq_ask schedule "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq recurring skip"' -l count -s n -d 'So many runs; 1.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring skip"' -l at -d 'The run at this time.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring skip"' -l json -d 'Answer with one JSON document.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring skip"' -l help -s h -d 'Show the everyday options.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring skip"' -l help-all -d 'Show all options.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring skip"' -a '(__cronoq_ask schedule "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq recurring run"' -l wait -s w -d 'Wait for the end; exit as the task did.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring run"' -l follow -s f -d 'Show its output until the end; exit as it did.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring run"' -l quiet -s q -d 'Print nothing but errors.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring run"' -l json -d 'Answer with one JSON document.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring run"' -l help -s h -d 'Show the everyday options.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring run"' -l help-all -d 'Show all options.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring run"' -a '(__cronoq_ask schedule "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq recurring refresh"' -l all -s a -d 'All schedules.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring refresh"' -l json -d 'Answer with one JSON document.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring refresh"' -l help -s h -d 'Show the everyday options.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring refresh"' -l help-all -d 'Show all options.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring refresh"' -a '(__cronoq_ask schedule "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq recurring rm"' -l all -s a -d 'All schedules.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring rm"' -l json -d 'Answer with one JSON document.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring rm"' -l help -s h -d 'Show the everyday options.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring rm"' -l help-all -d 'Show all options.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring rm"' -a '(__cronoq_ask schedule "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq recurring edit"' -l json -d 'Answer with one JSON document.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring edit"' -l help -s h -d 'Show the everyday options.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring edit"' -l help-all -d 'Show all options.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring edit"' -a '(__cronoq_ask schedule "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq recurring import"' -l crontab -d 'Your crontab, as crontab -l prints it; added paused.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring import"' -l system -d 'The file has a column with the user, as /etc/crontab.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring import"' -l takeover -d 'With --crontab: comment the lines out there and start them here.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring import"' -l give-back -d 'With --crontab: undo --takeover; the lines run there again.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring import"' -l dry-run -d 'Only say what would become of each line.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring import"' -l paused -d 'Add new schedules paused.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring import"' -l json -d 'Answer with one JSON document.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring import"' -l help -s h -d 'Show the everyday options.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring import"' -l help-all -d 'Show all options.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring import"' -F
+complete -c cronoq -n '__cronoq_at "cronoq recurring export"' -l toml -d 'TOML, which can say everything; the usual form.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring export"' -l crontab -d 'A crontab; what it cannot say stands in comments.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring export"' -l env -d 'Also the recorded environments, with their values.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring export"' -l json -d 'Answer with one JSON document.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring export"' -l help -s h -d 'Show the everyday options.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring export"' -l help-all -d 'Show all options.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring export"' -a '(__cronoq_ask schedule "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq config"' -a init -d 'Write a configuration file in which comments explain every key'
 complete -c cronoq -n '__cronoq_at "cronoq config"' -a check -d 'Read the configuration, or another file, and say what is wrong, with its line and key'
 complete -c cronoq -n '__cronoq_at "cronoq config"' -a show -d 'Show the configuration in force'

@@ -16,6 +16,7 @@ from cronoq_cli.wire.requests import Reply, Request
 
 if TYPE_CHECKING:
     from cronoq_cli.commands.planning import QueueSnapshot
+    from cronoq_cli.commands.render.style import Style
     from cronoq_cli.config.effective import Changes
 
 
@@ -52,6 +53,10 @@ class Streams(Protocol):
         """The messages of a Watch stream, reconnecting from the last seq seen."""
         ...
 
+    def show_dashboard(self, style: Style, *, read_only: bool) -> int:
+        """Show the dashboard on the terminal until it is left; the exit status."""
+        ...
+
     def start_daemon(self, *, standby: bool = False) -> dict[str, Any]:
         """Start a daemon process unless one runs; its status document, with `started` true or false."""
         ...
@@ -66,6 +71,26 @@ class Streams(Protocol):
 
     def load_queue(self) -> QueueSnapshot:
         """The queue as it is stored now, and the configuration. Changes nothing. Raises InvalidError, StoreError."""
+        ...
+
+    def edit_text(self, text: str, suffix: str) -> str:
+        """The text as the caller's editor leaves it. Raises InvalidError when the editor fails."""
+        ...
+
+    def ask_yes(self, question: str) -> bool:
+        """Whether the person at the terminal says yes; without a terminal nobody does."""
+        ...
+
+    def read_crontab(self) -> bytes:
+        """The caller's crontab; empty when there is none. Raises InvalidError when there is no crontab program."""
+        ...
+
+    def write_crontab(self, data: bytes) -> None:
+        """Make this the caller's crontab. Raises InvalidError when it was not taken."""
+        ...
+
+    def keep_copy(self, data: bytes, name: str) -> str:
+        """Keep a copy in a file of its own beside the store, which only its owner can read; its path."""
         ...
 
     def housekeeping(self) -> Housekeeping:

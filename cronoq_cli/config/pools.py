@@ -12,6 +12,7 @@ import msgspec
 
 from cronoq_cli.config.values import (
     Amount,
+    Bound,
     Bytes,
     Count,
     Fraction,
@@ -136,8 +137,8 @@ class PoolSettings(Table, frozen=True, kw_only=True):
     without it) on. Example: { min = 1, start = 2, max = 8 }"""
     weight: PositiveAmount = 1.0
     """Its weight among pools that compete for daemon.total_workers."""
-    max_pending: PositiveCount | None = None
-    """Waiting tasks of the pool at most; without it only daemon.max_pending bounds them. Example: 100000"""
+    max_pending: Bound = 100_000
+    """Waiting tasks of the pool at most; with "none" only daemon.max_pending bounds them."""
     overflow: Overflow = "wait"
     """What happens to a submission beyond that: wait for room, reject, or shed-lowest or shed-oldest a waiting task."""
     reservable_fraction: Fraction = 0.5

@@ -14,15 +14,17 @@ import msgspec
 
 from cronoq_cli.config.pools import DEFAULT_POOL, POOL_NAME, PoolSettings
 from cronoq_cli.config.resources import GatherSettings, ResourceSettings
-from cronoq_cli.config.values import Bytes, Count, Points, PositiveCount, Seconds, Table
+from cronoq_cli.config.values import Bound, Bytes, Count, Points, PositiveCount, PositiveSeconds, Seconds, Table
 from cronoq_cli.errors import UsageError
+from cronoq_cli.model.log_cap import LEAST_CAP
 from cronoq_cli.model.resource import NAME_HINT, RESOURCE_NAME, variable_of
-from cronoq_cli.model.words import hint_for
+from cronoq_cli.model.words import format_size, hint_for
 
 MOST_URGENCY = 8000
 """What a soft deadline can add to a score at most: 5000 up to it, 3000 after it (specification section 4)."""
 
 DAY_S = 86_400.0
+MIB = 1024 * 1024
 
 
 class DaemonSettings(Table, frozen=True, kw_only=True):
@@ -43,8 +45,8 @@ class DaemonSettings(Table, frozen=True, kw_only=True):
     share: Literal["weighted", "strict"] = "weighted"
     """Which pool goes first where total_workers is short: weighted is the fewest running slots for its weight, strict
     the highest weight."""
-    max_pending: PositiveCount | None = None
-    """Waiting tasks of all pools together at most; unbounded without it. Example: 1000000"""
+    max_pending: Bound = 1_000_000
+    """Waiting tasks of all pools together at most; "none" takes the bound away."""
 
 
 class RetentionSettings(Table, frozen=True, kw_only=True):
@@ -63,9 +65,23 @@ class RetentionSettings(Table, frozen=True, kw_only=True):
 class LogSettings(Table, frozen=True, kw_only=True):
     """`[logs]`"""
 
+    cap: Bytes = 64 * MIB
+    """What is kept of one attempt's log: the first MiB and the newest part; 0: everything."""
+    quota: Bytes = 2048 * MIB
+    """What all logs together may take; beyond it those of the tasks that ended first go. 0: no bound."""
+    keep_s: PositiveSeconds | None = msgspec.field(default=None, name="keep")
+    """How long after its last change a log is kept at most; without it as long as its task is remembered.
+    Example: "30d\""""
     min_free: Bytes | None = None
     """Free space below which nothing new is taken; without it 256 MiB, or 5 % of the file system where that is smaller.
     Example: "256MiB\""""
+
+    def check(self) -> None:
+        """A cap leaves room for the first part and for the newest."""
+        if 0 < self.cap < LEAST_CAP:
+            raise UsageError(
+                f"cap: {format_size(self.cap)} is too small", hint="at least 2MiB, or 0 to keep everything"
+            )
 
 
 class PrioritySettings(Table, frozen=True, kw_only=True):

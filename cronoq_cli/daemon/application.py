@@ -25,6 +25,7 @@ from cronoq_cli.daemon.handlers import (
     service,
     submit,
     verbs,
+    window,
 )
 from cronoq_cli.daemon.service import Service
 from cronoq_cli.errors import CronoqError
@@ -41,6 +42,7 @@ HANDLERS: Mapping[type, Callable[[Desk, Any], Reply]] = {
     requests.Submit: submit.submit,
     requests.Rerun: submit.rerun,
     requests.ListTasks: reads.list_tasks,
+    requests.ShowWindow: window.show_window,
     requests.ShowTasks: reads.show_tasks,
     requests.WaitTasks: reads.wait_tasks,
     requests.Events: reads.list_events,

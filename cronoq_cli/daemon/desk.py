@@ -19,6 +19,7 @@ from cronoq_cli.daemon.scheduler import Scheduler
 from cronoq_cli.daemon.selection import Selecting
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.errors import InvalidError, NotFoundError, TryLaterError
+from cronoq_cli.logs.cap import can_cut
 from cronoq_cli.model.lifecycle import Status
 from cronoq_cli.model.places import log_places, report_name
 from cronoq_cli.model.snapshot import Defaults, describe_task
@@ -41,6 +42,7 @@ class Desk:
     paths: Paths
     selecting: Selecting = field(init=False)
     _space_checked_at: float = float("-inf")
+    _holes: bool | None = None
     _batch_ends: dict[int, int | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -95,6 +97,12 @@ class Desk:
                 code="no-space",
             )
         self._space_checked_at = now
+
+    def can_cut_logs(self) -> bool:
+        """Whether the file system of the logs can cut them; tried once in the life of the daemon."""
+        if self._holes is None and os.path.isdir(self.paths.logs_dir):
+            self._holes = can_cut(self.paths.logs_dir)
+        return self._holes is not False
 
     # -- describing ----------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cronoq_cli import __version__
-from cronoq_cli.commands.plans import configure, decide_scoring, make_policies, plan_pool
+from cronoq_cli.commands.plans import plan_pool, plan_rules, plan_shared
 from cronoq_cli.config.loading import load_settings
 from cronoq_cli.config.settings import Settings
 from cronoq_cli.daemon.desk import Desk
@@ -22,7 +22,7 @@ from cronoq_cli.daemon.instance import find_boot_id
 from cronoq_cli.daemon.orders import Orders
 from cronoq_cli.daemon.runners import Runners
 from cronoq_cli.daemon.systemd import Notifier
-from cronoq_cli.engine.messages import DrainBegan, PoolReplanned, StopBegan, TimePassed
+from cronoq_cli.engine.messages import DrainBegan, MetersRead, PoolReplanned, StopBegan
 from cronoq_cli.engine.pools import NO_PLAN
 from cronoq_cli.errors import ConflictError, CronoqError
 from cronoq_cli.model.moment import format_utc
@@ -149,6 +149,7 @@ class Service:
         return sum(len(pool.running) + len(pool.leased) for pool in pools)
 
     def _finish(self) -> None:
+        self.desk.scheduler.apply(MetersRead())
         self.desk.scheduler.flush()
         self.over.set()
         self.desk.scheduler.release_parked(STOPPED)
@@ -176,14 +177,12 @@ class Service:
         self.desk.settings = self.orders.settings = settings
         set_log_level(settings.daemon.log_level)
         scheduler = self.desk.scheduler
-        state = scheduler.engine.state
-        state.policy_of = make_policies(settings)
-        state.scoring = decide_scoring(settings.priorities)
-        pools = state.pools
+        scheduler.apply(plan_rules(settings))
+        pools = scheduler.engine.state.pools
         for name, pool in settings.pools.items():
             scheduler.apply(PoolReplanned(name, plan_pool(pool), changes={}))
         for name in pools.keys() - settings.pools.keys():
             scheduler.apply(PoolReplanned(name, NO_PLAN, changes={}))
         scheduler.add_rows(resources=dict.fromkeys(settings.resources))
-        configure(scheduler.engine, settings, {}, scheduler.clock())
-        scheduler.apply(TimePassed())
+        for event in plan_shared(settings, {}, scheduler.clock()):
+            scheduler.apply(event)

@@ -49,7 +49,8 @@ class Changes(msgspec.Struct, kw_only=True):
 class Filter(msgspec.Struct, kw_only=True):
     """Which stored tasks a read wants; None is no restriction, an empty list wants nothing.
 
-    `name_glob` as fnmatch. `key`: exact. `tags`: value by name, None for any. `finished_before`: ended before that."""
+    `name_glob` as fnmatch. `text`: somewhere in name, key or command, upper or lower case. `key`: exact. `tags`: value
+    by name, None for any. `finished_before`: ended before that."""
 
     ids: list[tuple[int, int]] | None = None
     """Inclusive ranges."""
@@ -57,6 +58,7 @@ class Filter(msgspec.Struct, kw_only=True):
     pools: list[str] | None = None
     tags: dict[str, str | None] | None = None
     name_glob: str | None = None
+    text: str | None = None
     key: str | None = None
     after_id: int | None = None
     before_id: int | None = None
@@ -106,6 +108,10 @@ class StoreReader(Protocol):
     def find_newest_with_fingerprint(self, fingerprint: str, since: float) -> TaskRecord | None: ...
     def list_tasks(self, ids: Iterable[int]) -> list[TaskRecord]: ...
     def list_where(self, wanted: Filter) -> list[TaskRecord]: ...
+    def list_ids(self, wanted: Filter) -> list[int]:
+        """The ids of what `list_where` finds, in its order, without reading the tasks."""
+        ...
+
     def count_by_status(self, pool: str | None = None) -> dict[str, int]: ...
     def list_attempts(self, task_id: int) -> list[AttemptRecord]: ...
     def list_edges(self, task_id: int, *, closed: bool = False) -> list[Edge]: ...

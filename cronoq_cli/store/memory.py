@@ -17,7 +17,7 @@ from cronoq_cli.model.lifecycle import FINAL, LIVE
 from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, Transition
 from cronoq_cli.store.contract import Changes, Filter, Leadership, LiveState
 from cronoq_cli.store.retention import decide_oldest_seq, decide_pruned
-from cronoq_cli.store.selection import matches_tags, name_pattern
+from cronoq_cli.store.selection import matches_tags, matches_text, name_pattern
 
 
 class MemoryBase:
@@ -244,6 +244,10 @@ class MemoryStore:
             found.sort(key=lambda t: t.id, reverse=wanted.newest_first)
         return [_copy(task) for task in found[: wanted.limit]]
 
+    def list_ids(self, wanted: Filter) -> list[int]:
+        """The ids of the tasks the filter wants, in its order."""
+        return [task.id for task in self.list_where(wanted)]
+
     def count_by_status(self, pool: str | None = None) -> dict[str, int]:
         """How many tasks stand in each status that has any, of one pool or of all."""
         counts: dict[str, int] = {}
@@ -343,5 +347,6 @@ def _wants(wanted: Filter, task: TaskRecord) -> bool:
         and (wanted.finished_before is None or (ended is not None and ended < wanted.finished_before))
         and (not wanted.by_end or ended is not None)
         and (pattern is None or pattern(spec.name) is not None)
+        and (wanted.text is None or matches_text(spec, wanted.text))
         and (wanted.tags is None or matches_tags(spec.tags, wanted.tags))
     )

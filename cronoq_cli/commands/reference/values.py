@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from cronoq_cli.commands.reference.tree import Command, Option
 from cronoq_cli.config.live import POOL_KEYS
 from cronoq_cli.model.lifecycle import Status
+from cronoq_cli.model.recurring import CatchUp, Overlap
 from cronoq_cli.model.task import Priority
 
 FILES, DIRECTORIES, COMMANDS = "files", "directories", "commands"
@@ -81,11 +82,15 @@ _ASSIGNED = {
     "report": ("progress", "outcome", "message", "retry_after", "output."),
 }
 
+_POLICIES = {"--overlap": tuple(map(str, Overlap)), "--catch-up": tuple(map(str, CatchUp))}
+
 
 def find_option_values(command: Command, option: Option) -> Values:
     """What can be the value of an option of a command."""
     if option.long == "--group":
         return Values(kinds=("group",))
+    if option.long in _POLICIES:
+        return Values(choices=_POLICIES[option.long])
     if option.long == "--recurring":
         return Values(kinds=("schedule",))
     if option.long == "--name" and option.metavar == "NAME":
