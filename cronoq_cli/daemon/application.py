@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from cronoq_cli.commands.app import run_line
-from cronoq_cli.commands.context import Context
+from cronoq_cli.commands.context import Context, NeedsClient
 from cronoq_cli.commands.render.notes import print_error
 from cronoq_cli.daemon.desk import Desk
 from cronoq_cli.daemon.handlers import explain, housekeeping, pools, reads, resources, service, submit, verbs
 from cronoq_cli.daemon.service import Service
-from cronoq_cli.errors import CronoqError
+from cronoq_cli.errors import CronoqError, UsageError
 from cronoq_cli.model.snapshot import describe_transition
 from cronoq_cli.model.task import Transition
 from cronoq_cli.wire import requests
@@ -75,10 +75,12 @@ class Application:
         desk.scheduler.on_commit = self._publish
 
     def answer(self, request: Request) -> Reply:
-        """Carry out a request."""
+        """Carry out a request. Raises UsageError for one that is not the daemon's to answer."""
         handler = HANDLERS.get(type(request))
         if handler is not None:
             return handler(self._desk, request)
+        if isinstance(request, requests.FROM_STORE):
+            raise UsageError("this is read from the store, not asked of the daemon")
         return SERVICE[type(request)](self._daemon, request)
 
     def run(self, call: Callable[[], T], done: Callable[[T | BaseException], None]) -> Callable[[], None] | None:
@@ -156,7 +158,9 @@ class _LocalGateway:
         self._application = application
 
     def ask(self, request: Request) -> Reply:
-        """Carry out a request."""
+        """Carry out a request. Raises NeedsClient for what the client reads itself."""
+        if isinstance(request, requests.FROM_STORE):
+            raise NeedsClient
         return self._application.answer(request)
 
 
