@@ -5,16 +5,18 @@ Values only: the engine touches nothing else, the daemon commits the effects and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from cronoq_cli.engine.autoscale import MachineSeen
 from cronoq_cli.engine.edge_changes import EdgeChanges
 from cronoq_cli.engine.gathering import GroupTemplate
+from cronoq_cli.engine.lanes import Scoring
 from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.engine.pools import PoolPlan
+from cronoq_cli.engine.resources import Resource
 from cronoq_cli.model.lifecycle import Status
-from cronoq_cli.model.policy import AttemptEnd
+from cronoq_cli.model.policy import AttemptEnd, Policy
 from cronoq_cli.model.task import AttemptRecord, Batch, Condition, Edge, TaskRecord, TaskSpec, Transition
 
 # -- events ------------------------------------------------------------------------------------------------------
@@ -206,6 +208,11 @@ class PoolResized:
 
 
 @dataclass(slots=True)
+class MetersRead:
+    """What the pools have offered and used is to be written down now."""
+
+
+@dataclass(slots=True)
 class StopBegan:
     """The daemon stops: no new starts, leases back, and the running tasks stopped, now (`hurry`) or by their ladder."""
 
@@ -231,6 +238,21 @@ class GroupsReplanned:
     """The configuration of the groups was read anew."""
 
     groups: Mapping[str, GroupTemplate]
+
+
+@dataclass(slots=True)
+class ResourcesReplanned:
+    """The configuration of the resources was read anew: these are all there are."""
+
+    resources: Mapping[str, Resource]
+
+
+@dataclass(slots=True)
+class RulesReplanned:
+    """What a spec means and how tasks are scored was read anew; tasks that are there keep their policies."""
+
+    policy_of: Callable[[TaskSpec], Policy]
+    scoring: Scoring
 
 
 @dataclass(slots=True)
@@ -284,10 +306,13 @@ Event = (
     | PoolPaused
     | PoolResumed
     | PoolResized
+    | MetersRead
     | StopBegan
     | DrainBegan
     | PoolReplanned
     | GroupsReplanned
+    | ResourcesReplanned
+    | RulesReplanned
     | TotalsReplanned
     | ResourceChanged
     | MachineLooked

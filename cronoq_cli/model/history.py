@@ -62,6 +62,7 @@ class EndSums:
     counts: Counter[str] = field(default_factory=Counter)
     kept: dict[str, tuple[int, int]] = field(default_factory=dict)
     worker_s: float = 0.0
+    cost: float | None = None
     waits: list[float] = field(default_factory=list)
     runs: list[float] = field(default_factory=list)
     buckets: dict[int, Bucket] = field(default_factory=dict)
@@ -94,6 +95,8 @@ class EndSums:
         """Take other sums into account; the times are put in order by `describe`."""
         self.counts.update(other.counts)
         self.worker_s += other.worker_s
+        if other.cost is not None:
+            self.cost = (self.cost or 0.0) + other.cost
         self.waits += other.waits
         self.runs += other.runs
         for what, (kept, whole) in other.kept.items():
@@ -106,7 +109,7 @@ class EndSums:
             )
 
     def describe(self) -> dict[str, Any]:
-        """The figures and the history as a document; utilisation and cost, which ends do not tell, are null."""
+        """The figures and the history as a document; utilisation, which ends do not tell, is null."""
         counts = self.counts
         failed = counts["failed"] + counts["dead_lettered"]
         return {
@@ -122,7 +125,7 @@ class EndSums:
             "fixed_start_hit_rate": _share(*self.kept.get("start", (0, 0))),
             "worker_s": round(self.worker_s, 3),
             "utilisation": None,
-            "cost": None,
+            "cost": None if self.cost is None else round(self.cost, 6),
             "history": self._describe_history(),
         }
 
@@ -164,13 +167,20 @@ def describe_times(seconds: Sequence[float]) -> dict[str, float] | None:
     return {name: round(value, 6) for name, value in found.items()}
 
 
-def describe_stats(sums: Iterable[EndSums], running: Iterable[Running], window: Window) -> dict[str, Any]:
-    """The document of `stats`: the window, the figures in total, by pool, and by kind within each pool."""
+def describe_stats(
+    sums: Iterable[EndSums], running: Iterable[Running], window: Window, rates: Mapping[str, float] | None = None
+) -> dict[str, Any]:
+    """The document of `stats`: the window, the figures in total, by pool, and by kind within each pool.
+
+    `rates`: what a used worker second costs in the pools where it costs anything."""
     kinds = {(one.pool, one.kind): one for one in sums}
     for task in running:
         found = kinds.setdefault((task.pool, task.kind), EndSums(task.pool, task.kind))
         found.counts["started"] += task.started_at >= window.since
         found.worker_s += max(window.until - max(task.started_at, window.since), 0.0) * task.slots
+    for one in kinds.values():
+        rate = (rates or {}).get(one.pool)
+        one.cost = one.worker_s * rate if rate else None
     total, pools = EndSums(), {pool: EndSums(pool) for pool, _ in sorted(kinds)}
     for one in kinds.values():
         pools[one.pool].include(one)
@@ -202,9 +212,10 @@ def _utilisation(worker_s: float, workers: int | None, window_s: float) -> float
 
 _OF_POOL = (
     *("started", "succeeded", "failed", "retried", "wait_s", "run_s"),
-    *("utilisation", "deadline_hit_rate", "fixed_start_hit_rate"),
+    *("deadline_hit_rate", "fixed_start_hit_rate"),
 )
-"""Fields that the document of a pool has in common with its figures."""
+_METERED = ("utilisation", "worker_s", "cost")
+"""Fields that the document of a pool has in common with its figures; what its daemon meters itself goes by that."""
 
 
 def add_figures(pools: Iterable[dict[str, Any]], stats: Mapping[str, Any]) -> None:
@@ -215,5 +226,4 @@ def add_figures(pools: Iterable[dict[str, Any]], stats: Mapping[str, Any]) -> No
     for name, pool in documents.items():
         figures = known.get(name) or EndSums(name).describe()
         pool.update({field: figures[field] for field in _OF_POOL})
-        if pool["worker_s"] is None:
-            pool["worker_s"] = figures["worker_s"]
+        pool.update({field: figures[field] for field in _METERED if pool[field] is None})

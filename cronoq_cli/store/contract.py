@@ -50,7 +50,8 @@ class Changes(msgspec.Struct, kw_only=True):
 class Filter(msgspec.Struct, kw_only=True):
     """Which stored tasks a read wants; None is no restriction, an empty list wants nothing.
 
-    `name_glob` as fnmatch. `key`: exact. `tags`: value by name, None for any. `finished_before`: ended before that."""
+    `name_glob` as fnmatch. `text`: somewhere in name, key or command, upper or lower case. `key`: exact. `tags`: value
+    by name, None for any. `finished_before`: ended before that."""
 
     ids: list[tuple[int, int]] | None = None
     """Inclusive ranges."""
@@ -58,6 +59,7 @@ class Filter(msgspec.Struct, kw_only=True):
     pools: list[str] | None = None
     tags: dict[str, str | None] | None = None
     name_glob: str | None = None
+    text: str | None = None
     key: str | None = None
     after_id: int | None = None
     before_id: int | None = None
@@ -107,6 +109,10 @@ class StoreReader(Protocol):
     def find_newest_with_fingerprint(self, fingerprint: str, since: float) -> TaskRecord | None: ...
     def list_tasks(self, ids: Iterable[int]) -> list[TaskRecord]: ...
     def list_where(self, wanted: Filter) -> list[TaskRecord]: ...
+    def list_ids(self, wanted: Filter) -> list[int]:
+        """The ids of what `list_where` finds, in its order, without reading the tasks."""
+        ...
+
     def count_by_status(self, pool: str | None = None) -> dict[str, int]: ...
     def list_attempts(self, task_id: int) -> list[AttemptRecord]: ...
     def list_edges(self, task_id: int, *, closed: bool = False) -> list[Edge]: ...
@@ -125,6 +131,7 @@ class StoreReader(Protocol):
     def find_batch(self, first: int) -> Batch | None: ...
     def load_run_times(self) -> dict[tuple[str, str], list[float]]: ...
     def load_resources(self) -> dict[str, dict[str, object]]: ...
+    def load_pools(self) -> dict[str, dict[str, object]]: ...
     def read_live(self) -> LiveState:
         """What `load_live` reads, at one moment, for those who only look: damaged rows are left out, nothing is set
         aside."""

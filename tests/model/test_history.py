@@ -108,6 +108,9 @@ def test_the_document_sums_kinds_up_to_pools_and_these_to_a_total() -> None:
     }
     assert doc["total"]["run_s"] == {"mean": pytest.approx(13 / 3), "p50": 3.0, "p90": 9.0, "p99": 9.0}
     assert doc["total"]["history"]["ended"][10] == 3
+    assert doc["total"]["cost"] is None
+    priced = describe_stats(parts, [], WINDOW, {"batch": 0.5, "default": 0.0})
+    assert (priced["total"]["cost"], priced["pools"][0]["cost"], priced["pools"][1]["cost"]) == (4.5, 4.5, None)
     assert (doc["since"], doc["window_s"], doc["bucket_s"]) == ("1970-01-01T00:16:40Z", 480.0, 10.0)
 
 
@@ -124,7 +127,8 @@ def test_utilisation_goes_by_the_workers_there_are_and_never_exceeds_one() -> No
 
 def test_the_document_of_a_pool_gets_its_figures_also_where_nothing_happened() -> None:
     doc = describe_stats([sums((1100.0, success()))], [], WINDOW)
-    busy, idle = ({"name": name, "workers": 1, "worker_s": None} for name in ("default", "idle"))
+    metered = {"utilisation": None, "worker_s": None, "cost": 5.0}
+    busy, idle = ({"name": name, "workers": 1, **metered} for name in ("default", "idle"))
     add_figures([busy, idle], doc)
     assert (busy["started"], busy["run_s"]["p50"], busy["utilisation"]) == (1, 1.0, pytest.approx(1 / 480, abs=1e-4))
-    assert (idle["started"], idle["run_s"], idle["worker_s"]) == (0, None, 0.0)
+    assert (idle["started"], idle["run_s"], idle["worker_s"], idle["cost"]) == (0, None, 0.0, 5.0)

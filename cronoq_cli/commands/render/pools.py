@@ -10,7 +10,7 @@ from cronoq_cli.commands.render.facts import Fact, layout_facts
 from cronoq_cli.commands.render.layout import Column, layout_table
 from cronoq_cli.commands.render.notes import print_notes
 from cronoq_cli.commands.render.spans import short_span
-from cronoq_cli.commands.render.style import style_of
+from cronoq_cli.commands.render.style import Style, style_of
 from cronoq_cli.commands.render.words import Document, join_facts
 
 _LABELS = 12
@@ -24,6 +24,24 @@ def print_pools(context: Context, doc: Mapping[str, Any]) -> None:
         return
     style = style_of(context)
     context.out.write("\n".join(layout_table(_columns(pools), style)) + "\n")
+    if "pool" in doc:
+        _print_use(context, doc["pool"], style)
+
+
+def _print_use(context: Context, pool: Document, style: Style) -> None:
+    """Of one pool also what it offered, used and cost, and the last changes of its size."""
+    if pool["worker_s"] is not None:
+        used = None if pool["utilisation"] is None else f"{pool['utilisation']:.0%} used"
+        cost = None if pool["cost"] is None else f"cost {pool['cost']:.6g}"
+        offered = f"{pool['worker_s']:.0f} worker seconds"
+        context.out.write(f"\n{join_facts(offered, used, cost)}\n")
+    if pool["scalings"]:
+        columns = [
+            Column(f"AT ({style.zone_name})", [style.local(one["at"]) for one in pool["scalings"]]),
+            Column("WORKERS", [f"{one['from']} to {one['to']}" for one in pool["scalings"]]),
+            Column("WHY", [one["reason"] for one in pool["scalings"]], least=8),
+        ]
+        context.out.write("\n" + "\n".join(layout_table(columns, style)) + "\n")
 
 
 def print_pool(context: Context, doc: Mapping[str, Any]) -> None:
@@ -32,6 +50,7 @@ def print_pool(context: Context, doc: Mapping[str, Any]) -> None:
     lines = [style.paint(f"Pool {pool['name']}: {'paused' if pool['paused'] else 'open'}", "bold")]
     lines += [*layout_facts(_now(pool), style, _LABELS), "", style.paint("Last 24 hours", "bold")]
     lines += layout_facts(_past(pool), style, _LABELS)
+    lines += ["", style.paint("In all", "bold"), *layout_facts(_in_all(pool), style, _LABELS)]
     context.out.write("\n".join(lines) + "\n")
 
 
@@ -52,21 +71,18 @@ def _past(pool: Document) -> Iterator[Fact]:
         yield Fact(field, str(pool[field]), "red" if field == "failed" and pool[field] else None)
     yield Fact("waits", _times(pool["wait_s"]))
     yield Fact("runs", _times(pool["run_s"]))
-    for label, field in (
-        ("used", "utilisation"),
-        ("deadlines", "deadline_hit_rate"),
-        ("fixed starts", "fixed_start_hit_rate"),
-    ):
-        yield Fact(label, None if pool[field] is None else f"{pool[field]:.1%}{_KEPT.get(field, '')}")
+    yield Fact("deadlines", _share(pool["deadline_hit_rate"], "kept"))
+    yield Fact("fixed starts", _share(pool["fixed_start_hit_rate"], "on time"))
+
+
+def _in_all(pool: Document) -> Iterator[Fact]:
     yield Fact("worker time", None if pool["worker_s"] is None else short_span(pool["worker_s"]))
+    yield Fact("used", _share(pool["utilisation"], "of it"))
     yield Fact("cost", None if pool["cost"] is None else f"{pool['cost']:.2f}")
 
 
-_KEPT = {
-    "utilisation": " of its workers' time",
-    "deadline_hit_rate": " kept",
-    "fixed_start_hit_rate": " on time",
-}
+def _share(share: float | None, of_what: str) -> str | None:
+    return None if share is None else f"{share:.1%} {of_what}"
 
 
 def _times(times: Mapping[str, float] | None) -> str | None:

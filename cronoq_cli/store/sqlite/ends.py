@@ -74,12 +74,12 @@ def _sum_kind(db: sqlite3.Connection, window: Window, pool: Any, kind: Any) -> E
     return EndSums(
         plain_text(pool),
         plain_text(kind),
-        +counts,
-        {what: shares for what, shares in kept.items() if shares[1]},
-        worker_s or 0.0,
-        waits,
-        runs,
-        {number: Bucket(ended, wait_s or 0.0, waits) for number, ended, wait_s, waits in history},
+        counts=+counts,
+        kept={what: shares for what, shares in kept.items() if shares[1]},
+        worker_s=worker_s or 0.0,
+        waits=waits,
+        runs=runs,
+        buckets={number: Bucket(ended, wait_s or 0.0, waited) for number, ended, wait_s, waited in history},
     )
 
 

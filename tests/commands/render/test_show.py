@@ -183,9 +183,11 @@ def test_one_pool_is_shown_with_what_it_did() -> None:
         "  failed        1",
         "  retried       0",
         "  runs          mean 2s, half within 1s, 90% within 4s, 99% within 1m30s",
-        "  used          37.5% of its workers' time",
         "  deadlines     90.0% kept",
+        "",
+        "In all",
         "  worker time   1m15s",
+        "  used          37.5% of it",
     ]
 
 
