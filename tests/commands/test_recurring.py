@@ -247,6 +247,14 @@ def test_a_schedule_that_does_not_run_says_why_in_its_state(planner: Caller) -> 
     assert "resume begins anew" in planner("recurring", "show", "backup").out
 
 
+def test_one_schedule_is_one_document_and_a_listing_is_a_list(planner: Caller) -> None:
+    fill(planner)
+    shown = json.loads(planner("recurring", "show", "backup", "--json").out)
+    assert (shown["schema"], shown["recurring"]["name"]) == (1, "backup")
+    listed = json.loads(planner("recurring", "ls", "--json").out)["recurring"]
+    assert "backup" in [document["name"] for document in listed]
+
+
 def test_tasks_are_selected_by_their_schedule(planner: Caller) -> None:
     planner("ls", "--recurring", "backup")
     assert planner.request.select.tags == {"recurring": "backup"}
