@@ -300,6 +300,9 @@ def test_history_is_a_table_with_reasons(planner: Caller) -> None:
     rows = planner("recurring", "history", "x").out.splitlines()
     assert rows[1].split()[-2:] == ["exit", "3"]
     assert rows[2].endswith("the daemon was down")
+    runs[1] |= {"count": 10, "more": False, "last_due_at": "2026-09-21T00:39:00Z"}
+    rows = planner("recurring", "history", "x").out.splitlines()
+    assert "the daemon was down, 10 slots, up to " in rows[2]
     planner("recurring", "history", "x", "--limit", "all", "--before", "2026-09-21")
     assert planner.request.limit is None
     assert planner.request.before is not None
