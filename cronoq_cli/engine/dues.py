@@ -18,6 +18,8 @@ from cronoq_cli.model.lifecycle import Status, Trigger
 
 def apply_time_passed(state: State, event: TimePassed, now: Now) -> None:
     """Do what has become due. Scores have changed as well, so that another head may be first than at the last start."""
+    if state.schedules:
+        occurrences.note_clocks(state, now)
     apply_due(state, now)
     state.wake_all()
 
