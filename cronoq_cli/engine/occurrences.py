@@ -72,21 +72,24 @@ def look_at_waiting(state: State, now: Now) -> None:
         state.timers.arm_wall(now.wall, DueKind.SCHEDULE, number)
 
 
-def look_at_schedule(state: State, number: int, now: Now) -> None:
-    """A schedule may be due: decide its slots, now or when the runners are compared."""
+def look_at_schedule(state: State, number: int, now: Now) -> bool:
+    """A schedule may be due: decide its slots, now or when the runners are compared. Whether anything became a task."""
     one = state.schedules.by_number.get(number)
     if one is None:
-        return
+        return False
     if not state.compared or state.draining or state.stopping:
         state.schedules.waiting[number] = None
-        return
+        return False
     note_clocks(state, now)
     if one.ahead:
         _start_ahead(state, one, now)
     clock = now.wall if one.spec.every_s is None else now.awake
-    if one.armed_at is not None and one.armed_at <= clock:
-        one.armed_at = None
-        decide(state, one, now)
+    if one.armed_at is None or one.armed_at > clock:
+        return False
+    one.armed_at = None
+    chain = one.state.chain
+    decide(state, one, now)
+    return one.state.chain != chain
 
 
 def note_clocks(state: State, now: Now) -> None:
