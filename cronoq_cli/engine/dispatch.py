@@ -146,7 +146,7 @@ def mark_started(state: State, task: LiveTask, now: Now, *, at: float) -> None:
 
 
 def late_from(task: LiveTask) -> float:
-    """The moment behind which the first start of a task is late: of a fixed start, or an occurrence with a tolerance."""
+    """The moment behind which a first start is late: of a fixed start, or of an occurrence with a tolerance."""
     late_at: float | None = None if task.facts is None else task.facts.get("late_at")
     if late_at is not None:
         return late_at
