@@ -17,6 +17,7 @@ from cronoq_cli.engine import (
     groups,
     incidents,
     messages,
+    occurrences,
     plans,
     scaling,
     schedule_changes,
@@ -101,6 +102,8 @@ class Engine:
             incidents.judge_over(state, now)
         if state.timers.is_due(now):
             dues.apply_due(state, now)
+        if state.schedules.catching:
+            occurrences.submit_caught_up(state, now)
         while state.overfailed:
             verbs.cancel_rest_of_batch(state, state.overfailed.pop(), now)
         while state.full_gatherings:

@@ -190,11 +190,19 @@ def print_history(context: Context, doc: Mapping[str, Any]) -> None:
         ),
         Column("STARTED", [style.local(run["started_at"]) for run in runs], usual="-"),
         Column("RUNS", [short_span(run["run_s"]) for run in runs], right=True, usual="-"),
-        Column("REASON", [_reason(run) for run in runs], usual="-", least=10),
+        Column("REASON", [_reason(run, style) for run in runs], usual="-", least=10),
     ]
     context.out.write("\n".join(layout_table(columns, style)) + "\n")
 
 
-def _reason(run: Document) -> str:
+def _reason(run: Document, style: Style) -> str:
     ended = how_it_ended({"signal": None, **run})
-    return join_facts("manual" if run["manual"] else None, ended, run["reason"]) or "-"
+    return join_facts("manual" if run["manual"] else None, ended, run["reason"], _how_many(run, style)) or "-"
+
+
+def _how_many(run: Document, style: Style) -> str | None:
+    """Many slots in a row that were missed or skipped for one reason are one line."""
+    count = run.get("count", 1)
+    if count == 1:
+        return None
+    return f"{'more than ' if run.get('more') else ''}{count} slots, up to {style.local(run['last_due_at'])}"
