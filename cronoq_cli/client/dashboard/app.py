@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from textual import events
 from textual.app import App
 from textual.driver import Driver
 from textual.worker import WorkerFailed
@@ -17,6 +18,7 @@ from cronoq_cli.client.dashboard.board import Board
 from cronoq_cli.client.dashboard.controller import Controller
 from cronoq_cli.client.dashboard.driver import TerminalDriver
 from cronoq_cli.client.dashboard.feed import Feed, Watching
+from cronoq_cli.client.dashboard.screens.box import OverScreen
 from cronoq_cli.client.dashboard.screens.main import MainScreen
 from cronoq_cli.commands.context import Gateway
 from cronoq_cli.commands.render.style import Style
@@ -66,6 +68,20 @@ class Dashboard(App[int]):
             self._gateway, self._watch, on_events=self.controller.note_events, on_link=self.controller.note_link
         )
         self.run_worker(self.controller.run(feed), exit_on_error=True)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Give keys to the screen that is in front right then, one after the other.
+
+        Textual's own way hands them over before it is known what the one before has brought to the front: of `/ready`
+        typed over a slow line `r` would be the key to retry.
+        """
+        screen = self.screen if isinstance(event, events.Key | events.Paste) and self.screen_stack else None
+        if not isinstance(screen, MainScreen | OverScreen):
+            await super().on_event(event)
+        elif isinstance(event, events.Key):
+            screen.take_key(event)
+        elif isinstance(event, events.Paste):
+            screen.take_paste(event.text)
 
     def style(self, width: int) -> Style:
         """How lines of this width are to look now."""

@@ -291,6 +291,7 @@ def _chunks(ids: list[int]) -> Iterator[list[int]]:
 
 def _text_test(text: str) -> Callable[[bytes], bool]:
     """A test of stored specs for the text."""
+
     def has(spec: bytes) -> bool:
         try:
             return matches_text(rows.decode_json(spec, TaskSpec), text)

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
+from textual import events
 from textual.pilot import Pilot
 
 from cronoq_cli.client.dashboard import controller, feed
@@ -16,7 +17,7 @@ from cronoq_cli.client.dashboard.lines import plain
 from cronoq_cli.client.dashboard.panels.view import PanelView
 from cronoq_cli.client.dashboard.screens.main import MainScreen
 from cronoq_cli.errors import ConflictError, NoDaemonError
-from cronoq_cli.wire.requests import Cancel, Explain, Hold, PausePool, ScalePool, ShowWindow
+from cronoq_cli.wire.requests import Cancel, Explain, Hold, PausePool, Retry, ScalePool, ShowWindow
 from tests.client.dashboard.documents import NOW, STYLE, FakeDaemon, make_event, make_task
 
 Test = Callable[["Seat"], Awaitable[None]]
@@ -171,6 +172,17 @@ def test_search_asks_the_daemon_and_escape_shows_all_again() -> None:
         await seat.see("make 1")
 
     play(test, make_task(1), make_task(2, name="link"))
+
+
+def test_letters_typed_ahead_of_the_screen_are_never_taken_for_keys() -> None:
+    async def test(seat: Seat) -> None:
+        await seat.see("Log of task 1")
+        for key in ("slash", *"ready", "enter"):
+            seat.app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await seat.until(lambda: seat.app.board.view.text == "ready")
+        assert seat.daemon.requests(Retry) == []
+
+    play(test, make_task(1, "failed"))
 
 
 def test_filter_by_status() -> None:

@@ -12,6 +12,7 @@ from cronoq_cli.client.dashboard.log_text import LogText
 from cronoq_cli.client.dashboard.panels import chart, footer, pane, pools, recurring, tasks, title
 from cronoq_cli.client.dashboard.scroll import Scroll
 from cronoq_cli.client.dashboard.sparkline import draw_bars, draw_gauge
+from cronoq_cli.client.dashboard.typed import Typed
 from cronoq_cli.commands.render.text import display_width
 from tests.client.dashboard.documents import ASCII, NOW, STYLE, make_board, make_event, make_pool, make_task
 
@@ -197,3 +198,18 @@ def test_read_only_offers_no_key_that_changes_anything():
     words = [word for _, word in footer_keys(Panel.TASKS, read_only=True)]
     assert "cancel" not in words
     assert "help" in words
+
+
+def test_a_typed_line_is_edited_where_the_cursor_is():
+    line = Typed("abc def", 7)
+    for key in ("left", "backspace", "home", "delete"):
+        assert line.edit(key)
+    line.insert("X")
+    assert (line.text, line.at) == ("Xbc df", 1)
+    assert line.edit("end")
+    assert line.edit("ctrl+w")
+    assert line.text == "Xbc "
+    assert line.edit("ctrl+u")
+    assert line.text == ""
+    assert line.edit("backspace")
+    assert not line.edit("x")
