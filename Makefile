@@ -10,10 +10,12 @@ PARALLEL = -n 2 --dist loadfile
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help try test check format coverage clean
+BENCH_FILE ?= benchmarks/last.json
+
+.PHONY: help try bench bench-quick test check format docs coverage clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 try: $(VENV)/.installed ## set cronoq up in .venv and run a first real job in a throw-away home
 	@bash tests/first_job.sh $(BIN)/cronoq
@@ -28,9 +30,19 @@ check: $(VENV)/.developed ## all that CI runs: style, types, layers, tests
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest $(PARALLEL)
 
+bench: $(VENV)/.developed ## measure cronoq beside its peers (half an hour on an otherwise idle machine)
+	$(BIN)/python -m benchmarks --json $(BENCH_FILE)
+
+bench-quick: $(VENV)/.developed ## the same in about two minutes, smaller
+	$(BIN)/python -m benchmarks --quick --json $(BENCH_FILE)
+
 format: $(VENV)/.developed ## put the source into its standard form
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format --quiet .
+
+docs: $(VENV)/.developed ## write manual, completions and the page of the lifecycle anew from the program
+	$(BIN)/python -m cronoq_cli.commands.reference
+	$(BIN)/python -m cronoq_cli.model.lifecycle_diagram > docs/lifecycle.md
 
 coverage: $(VENV)/.developed ## run all tests and show the lines they miss
 	$(BIN)/coverage erase

@@ -15,15 +15,17 @@ from cronoq_cli.config.paths import Paths
 from cronoq_cli.config.pools import PoolSettings
 from cronoq_cli.config.settings import Settings
 from cronoq_cli.errors import ExitStatus, InvalidError, NoDaemonError, NotFoundError, StoreError, UsageError
+from cronoq_cli.logs.cap import can_cut
 from cronoq_cli.model.ids import find_run
 from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
-from cronoq_cli.model.places import log_places
+from cronoq_cli.model.places import describe_cap, log_places
 from cronoq_cli.model.snapshot import Defaults, describe_pool, describe_resource, describe_task, describe_transition
 from cronoq_cli.model.task import Priority, TaskRecord
 from cronoq_cli.model.words import hint_for, is_key
 from cronoq_cli.store.contract import Filter, LiveState, StoreReader, iter_env
 from cronoq_cli.store.sqlite import open_reader
 from cronoq_cli.wire.requests import (
+    Complete,
     DaemonStatus,
     Events,
     Explain,
@@ -35,6 +37,7 @@ from cronoq_cli.wire.requests import (
     Selector,
     ShowTasks,
 )
+from cronoq_cli.wire.schedules import ScheduleHistory, Schedules
 from cronoq_cli.wire.version import PROTOCOL, VERSION
 
 if TYPE_CHECKING:
@@ -69,6 +72,12 @@ def answer_offline(paths: Paths, request: Request, now: float) -> Reply:
             return Reply(doc=offline.list_resources(request))
         if isinstance(request, Explain):
             return Reply(doc=offline.explain(request))
+        if isinstance(request, Schedules):
+            return Reply(doc=offline.list_schedules(request))
+        if isinstance(request, ScheduleHistory):
+            return Reply(doc=offline.list_history(request))
+        if isinstance(request, Complete):
+            return Reply(doc=offline.complete(request))
     raise NoDaemonError("no daemon runs", hint="start one with: cronoq daemon start")
 
 
@@ -173,7 +182,8 @@ class _Offline:
             facts |= {"attempts": reader.list_attempts(record.id), "edges": reader.list_edges(record.id)}
             for attempt in facts["attempts"]:
                 attempt.log, attempt.stderr_log = log_places(record.spec, self._logs_dir, record.id, attempt.number)
-            documents.append(self._describe(record, **facts))
+            cap = describe_cap(record.spec, self._settings.logs.cap, holes=can_cut(self._logs_dir))
+            documents.append(self._describe(record, **facts) | cap)
         return {"task": documents[0]} if len(documents) == 1 else {"tasks": documents}
 
     def list_events(self, request: Events) -> dict[str, Any]:
@@ -236,6 +246,30 @@ class _Offline:
         records = self._select(reader, request.select, list(Status))
         found = [explain_record(record, reader.list_edges(record.id)) for record in records]
         return {"explain": found[0] if len(found) == 1 else found}
+
+    def list_schedules(self, request: Schedules) -> dict[str, Any]:
+        from cronoq_cli.commands.schedules import (
+            list_documents,
+            no_env,
+        )  # and with it the rules, which no other read needs
+
+        if self._reader is None:
+            return list_documents([], request, self._now, [], no_env)
+        found = self._reader.list_schedules()
+        chains = [schedule.state.chain for schedule in found if schedule.state.chain is not None]
+        return list_documents(found, request, self._now, self._reader.list_tasks(chains), self._reader.find_env)
+
+    def list_history(self, request: ScheduleHistory) -> dict[str, Any]:
+        from cronoq_cli.commands.schedules import history_document
+
+        return history_document(self._reader, request, self._now, lambda records: records)
+
+    def complete(self, request: Complete) -> dict[str, Any]:
+        from cronoq_cli.commands.candidates import Source, find_candidates  # no other read needs it
+
+        reader = self._reader
+        source = Source(self._settings, lambda wanted: [] if reader is None else reader.list_where(wanted))
+        return {"words": find_candidates(request.kinds, request.prefix, source)}
 
     def _describe_pool(self, name: str, pool: PoolSettings) -> dict[str, Any]:
         counts = {} if self._reader is None else self._reader.count_by_status(name)

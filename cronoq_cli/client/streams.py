@@ -16,6 +16,7 @@ from cronoq_cli.wire.codec import RemoteError
 from cronoq_cli.wire.requests import Reply, Request, Selector, WaitTasks, Watch
 
 if TYPE_CHECKING:
+    from cronoq_cli.client.housekeeping import ClientHousekeeping
     from cronoq_cli.commands.planning import QueueSnapshot
     from cronoq_cli.commands.render.style import Style
 
@@ -149,6 +150,46 @@ class ClientStreams:
         finally:
             for text in dict.fromkeys(notes):
                 self._gateway.note(text)
+
+    # Programs for the caller
+
+    def edit_text(self, text: str, suffix: str) -> str:
+        """The text as the caller's editor leaves it. Raises InvalidError when the editor fails."""
+        from cronoq_cli.client import programs  # brings subprocess along, for those few who need it
+
+        return programs.edit_text(text, suffix, self._gateway.env)
+
+    def ask_yes(self, question: str) -> bool:
+        """Whether the person at the terminal says yes; without a terminal nobody does."""
+        from cronoq_cli.client import programs
+
+        return programs.ask_yes(question)
+
+    def read_crontab(self) -> bytes:
+        """The caller's crontab; empty when there is none. Raises InvalidError."""
+        from cronoq_cli.client import programs
+
+        return programs.read_crontab()
+
+    def write_crontab(self, data: bytes) -> None:
+        """Make this the caller's crontab. Raises InvalidError when it was not taken."""
+        from cronoq_cli.client import programs
+
+        programs.write_crontab(data)
+
+    def keep_copy(self, data: bytes, name: str) -> str:
+        """Keep a copy in a private file beside the store; its path."""
+        from cronoq_cli.client import programs
+
+        return programs.keep_copy(self._gateway.paths.state_dir, data, name)
+
+    # The files of a cronoq
+
+    def housekeeping(self) -> ClientHousekeeping:
+        """What is done with the files themselves."""
+        from cronoq_cli.client.housekeeping import ClientHousekeeping  # brings SQLite along
+
+        return ClientHousekeeping(self._gateway.paths, self._gateway.env)
 
     # The daemon's life
 

@@ -17,10 +17,21 @@ from cronoq_cli.wire.requests import Reply, Request
 if TYPE_CHECKING:
     from cronoq_cli.commands.planning import QueueSnapshot
     from cronoq_cli.commands.render.style import Style
+    from cronoq_cli.config.effective import Changes
 
 
 class NeedsClient(Exception):
     """Raised on the daemon's side by a command that only the client can carry out: streams, stdin, an editor, Rich."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding of `doctor`. `level`: ok, note (worth knowing) or problem; `hint`: what to do, None when nothing."""
+
+    subject: str
+    level: str
+    message: str
+    hint: str | None = None
 
 
 class Gateway(Protocol):
@@ -60,6 +71,72 @@ class Streams(Protocol):
 
     def load_queue(self) -> QueueSnapshot:
         """The queue as it is stored now, and the configuration. Changes nothing. Raises InvalidError, StoreError."""
+        ...
+
+    def edit_text(self, text: str, suffix: str) -> str:
+        """The text as the caller's editor leaves it. Raises InvalidError when the editor fails."""
+        ...
+
+    def ask_yes(self, question: str) -> bool:
+        """Whether the person at the terminal says yes; without a terminal nobody does."""
+        ...
+
+    def read_crontab(self) -> bytes:
+        """The caller's crontab; empty when there is none. Raises InvalidError when there is no crontab program."""
+        ...
+
+    def write_crontab(self, data: bytes) -> None:
+        """Make this the caller's crontab. Raises InvalidError when it was not taken."""
+        ...
+
+    def keep_copy(self, data: bytes, name: str) -> str:
+        """Keep a copy in a file of its own beside the store, which only its owner can read; its path."""
+        ...
+
+    def housekeeping(self) -> Housekeeping:
+        """What is done with the files themselves."""
+        ...
+
+
+class Housekeeping(Protocol):
+    """What the client does with the files of a cronoq itself, whether a daemon runs or not."""
+
+    def load_changes(self) -> Changes:
+        """What was changed of the configuration by command. Raises StoreError."""
+        ...
+
+    def back_up(self, target: str) -> None:
+        """Copy the store to a new file. Raises StoreError, ConflictError where it exists, NotFoundError."""
+        ...
+
+    def check_store(self, path: str | None) -> tuple[str, list[str]]:
+        """The store (None: the present one) that was checked, and what is wrong with it. Raises StoreError."""
+        ...
+
+    def restore(self, backup: str) -> str | None:
+        """Put a backup in the place of the store; where that now is, None when there was none.
+
+        Raises ConflictError while a daemon or a runner lives, StoreError with nothing changed."""
+        ...
+
+    def examine(self) -> Iterable[Finding]:
+        """What there is to say of this cronoq and this machine (`doctor`)."""
+        ...
+
+    def format_unit(self) -> str:
+        """The unit that makes the daemon a service of the user's systemd."""
+        ...
+
+    def install_unit(self) -> str:
+        """Write the unit and have it start at login; where it is. Raises ConflictError."""
+        ...
+
+    def start_unit(self) -> None:
+        """Start the daemon by its unit, for one that runs already too. Raises ConflictError."""
+        ...
+
+    def uninstall_unit(self) -> str | None:
+        """Take the unit away; where it was, None when there was none. Raises ConflictError."""
         ...
 
 

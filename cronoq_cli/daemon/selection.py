@@ -118,7 +118,7 @@ class Selecting:
         live = {task_id for task_id in range(first, end + 1) if task_id in tasks}
         stored: set[int] = set()
         if len(live) < end + 1 - first:
-            stored = {record.id for record in self._scheduler.store.list_where(Filter(ids=[(first, end)]))}
+            stored = set(self._scheduler.store.list_ids(Filter(ids=[(first, end)])))
         ids = sorted(live | stored)
         if not ids:
             raise NotFoundError(f"no task in {first}-{last}")
@@ -158,7 +158,7 @@ class Selecting:
             tags=selector.tags or None,
             name_glob=selector.name_glob,
         )
-        return sorted(record.id for record in self._scheduler.store.list_where(query))
+        return sorted(self._scheduler.store.list_ids(query))
 
     def _search_engine(self, selector: Selector, statuses: frozenset[Status]) -> list[int]:
         pools = frozenset(selector.pools)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 
 from cronoq_cli.engine.demand import Demand
 from cronoq_cli.engine.gathering import Gathering, GroupTemplate
@@ -17,6 +18,7 @@ from cronoq_cli.engine.live import BLOCKED, READY, RETRYING, RUNNING, SCHEDULED,
 from cronoq_cli.engine.messages import Effects, Revoke
 from cronoq_cli.engine.pools import LivePool
 from cronoq_cli.engine.resources import Resources
+from cronoq_cli.engine.schedules import Schedules
 from cronoq_cli.engine.sharing import TotalWorkers
 from cronoq_cli.engine.statistics import RunTimes
 from cronoq_cli.engine.timers import Due, Timers
@@ -65,20 +67,28 @@ class State:
     gatherings: dict[str, Gathering] = field(default_factory=dict)
     full_gatherings: dict[str, None] = field(default_factory=dict)
     """Groups whose members are to be handed to one task now."""
+    deserted: set[int] = field(default_factory=set)
+    """Tasks of groups of which a member has ended before them."""
     max_pending: int | None = None
     """How many tasks may wait in all pools together."""
-    is_bounded: bool = False
-    """Whether any pool bounds how many tasks wait in it."""
+    roomy_below: float = inf
+    """As long as fewer tasks are live, no pool and no total is full."""
     scales: bool = False
     """Whether any pool is autoscaled."""
+    meters_due_at: float = -inf
+    """When, on the awake clock, the pools' meters are written down again, should something happen then."""
     tokens_at: float | None = None
     """When, on the awake clock, a timer for tokens is armed already."""
+    schedules: Schedules = field(default_factory=Schedules)
+    over: list[LiveTask] = field(default_factory=list)
+    """Occurrences that have ended and are not judged yet."""
 
     def note_plans(self) -> None:
         """Keep in mind what any of the pools' plans asks for."""
         plans = [pool.plan for pool in self.pools.values()]
         self.scales = any(plan.autoscale is not None for plan in plans)
-        self.is_bounded = any(plan.max_pending is not None for plan in plans)
+        bounds = [self.max_pending, *(plan.max_pending for plan in plans)]
+        self.roomy_below = min((bound for bound in bounds if bound is not None), default=inf)
 
     # -- looking -------------------------------------------------------------------------------------------------
 
@@ -349,6 +359,8 @@ class State:
         task.finished_at = now.wall
         task.due_at = task.due_awake = None
         self.effects.ended.append(task.id)
+        if task.facts is not None and "recurring" in task.facts:
+            self.over.append(task)
         if task.key is not None and self.keys.get(task.key) == task.id:
             del self.keys[task.key]
         pool = self.pools[task.pool]
@@ -358,6 +370,8 @@ class State:
             self.forget_edges(task)
         if task.batch is not None:
             self._count_out(task.batch, task)
+        if task.gathered_by is not None:
+            self.deserted.add(task.gathered_by)
         if not task.leaving:
             self.tasks.pop(task.id, None)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import BinaryIO
 
 from cronoq_cli.logs.files import BLOCK, cut_notice, find_data, find_tail_offset
+from cronoq_cli.model.log_cap import HEAD_KEPT
 
 Sink = Callable[[bytes], None]
 
@@ -87,11 +88,16 @@ class Tail:
         file = self._file
         if file is None:
             return b""
-        data_at = find_data(file.fileno(), self._offset)
-        notice = b""
-        if data_at > self._offset:
-            notice = cut_notice(data_at - self._offset)
-            self._offset = data_at
-        piece = os.pread(file.fileno(), BLOCK, self._offset)
-        self._offset += len(piece)
-        return notice + piece
+        descriptor, notice = file.fileno(), b""
+        while True:
+            data_at = find_data(descriptor, self._offset)
+            if data_at > self._offset:
+                notice += cut_notice(data_at - self._offset)
+                self._offset = data_at
+            # A piece never reaches from the head into the part that may be cut out.
+            room = HEAD_KEPT - self._offset
+            piece = os.pread(descriptor, min(BLOCK, room) if room > 0 else BLOCK, self._offset)
+            # Cut out while it was read: what has come are zeros nobody wrote.
+            if not piece or find_data(descriptor, self._offset) == self._offset:
+                self._offset += len(piece)
+                return notice + piece

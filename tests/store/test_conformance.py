@@ -486,6 +486,7 @@ def test_a_text_is_found_across_the_words_of_a_command_and_with_signs_that_json_
 )
 def test_a_filter_finds_what_it_wants_in_order(filled: Store, wanted: Filter, found: list[int]):
     assert ids(filled.list_where(wanted)) == found
+    assert filled.list_ids(wanted) == found
 
 
 def test_tasks_by_ids_come_once_in_order_of_ids(filled: Store):

@@ -13,6 +13,7 @@ from cronoq_cli.daemon.parked import NotYet
 from cronoq_cli.engine.pools import LivePool
 from cronoq_cli.errors import WaitTimeoutError
 from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
+from cronoq_cli.model.places import describe_cap
 from cronoq_cli.model.snapshot import describe_transition
 from cronoq_cli.model.task import TaskRecord
 from cronoq_cli.store.contract import Filter, iter_env
@@ -154,7 +155,8 @@ def describe_whole(desk: Desk, record: TaskRecord, *, env: bool = False) -> dict
         else:
             values.pop(name, None)
     facts["env" if env else "env_names"] = values if env else sorted(values)
-    return desk.describe(record, **facts)
+    cap = describe_cap(record.spec, desk.settings.logs.cap, holes=desk.can_cut_logs())
+    return desk.describe(record, **facts) | cap
 
 
 def _one_or_many(documents: list[dict[str, Any]]) -> dict[str, Any]:
@@ -170,7 +172,7 @@ def wait_tasks(desk: Desk, request: WaitTasks) -> Reply:
     if waiting and (len(waiting) == len(ids) or not request.any):
         if request.now:
             raise WaitTimeoutError("the time to wait is over")
-        raise NotYet(waiting if request.any else waiting[:1])
+        raise NotYet(waiting, every=not request.any)
     desk.scheduler.must_commit()
     ended = [task_id for task_id in ids if task_id not in set(waiting)] if request.any else ids
     records = desk.scheduler.list_records(ended)

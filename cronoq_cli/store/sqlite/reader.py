@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from cronoq_cli.model.lifecycle import FINAL, Status
+from cronoq_cli.model.recurring import PassedSlots, Schedule
 from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, TaskSpec, Transition
 from cronoq_cli.store.contract import Filter, Leadership, LiveState
 from cronoq_cli.store.selection import matches_tags, matches_text, name_pattern
@@ -112,21 +113,29 @@ class SqliteReader:
     def list_where(self, wanted: Filter) -> list[TaskRecord]:
         """The tasks the filter wants, in its order."""
         found: list[TaskRecord] = []
-        if [] in (wanted.ids, wanted.statuses, wanted.pools):
-            return found
-        spans = _merged(wanted.ids) if wanted.ids is not None else None
-        by_id = not wanted.by_end
-        if spans is None or len(spans) <= _RANGES_AT_ONCE:
-            return self._select(wanted, spans, wanted.limit)
-        parts = [spans[at : at + _RANGES_AT_ONCE] for at in range(0, len(spans), _RANGES_AT_ONCE)]
-        for part in reversed(parts) if wanted.newest_first else parts:
-            room = None if wanted.limit is None or not by_id else wanted.limit - len(found)
-            found += self._select(wanted, part, room)
-        if wanted.by_end:
+        parts = _parts(wanted)
+        for part in parts:
+            room = None if wanted.limit is None or wanted.by_end else wanted.limit - len(found)
+            found += self._tasks(*self._select(queries.TASK_COLUMNS, wanted, part, room))
+        if wanted.by_end and len(parts) > 1:
             found.sort(key=lambda t: (t.finished_at or 0.0, t.id), reverse=wanted.newest_first)
         return found if wanted.limit is None else found[: wanted.limit]
 
-    def _select(self, wanted: Filter, spans: list[tuple[int, int]] | None, limit: int | None) -> list[TaskRecord]:
+    def list_ids(self, wanted: Filter) -> list[int]:
+        """The ids of the tasks the filter wants, in its order."""
+        found: list[tuple[int, float | None]] = []
+        parts = _parts(wanted)
+        for part in parts:
+            room = None if wanted.limit is None or wanted.by_end else wanted.limit - len(found)
+            found += self._rows(*self._select("id, finished_at", wanted, part, room))
+        if wanted.by_end and len(parts) > 1:
+            found.sort(key=lambda row: (row[1] or 0.0, row[0]), reverse=wanted.newest_first)
+        return [row[0] for row in found[: wanted.limit]]
+
+    def _select(
+        self, columns: str, wanted: Filter, spans: list[tuple[int, int]] | None, limit: int | None
+    ) -> tuple[str, list[Any]]:
+        """The statement that reads these columns of what the filter wants, and its values."""
         source, conditions, values = _conditions(wanted, spans)
         if wanted.name_glob is not None or wanted.tags is not None:
             self._teach(wanted)
@@ -142,7 +151,7 @@ class SqliteReader:
         order = f"finished_at {down}, id {down}" if wanted.by_end else f"id {down}"
         where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
         values.append(-1 if limit is None else limit)
-        return self._tasks(f"SELECT {queries.TASK_COLUMNS} FROM {source} {where} ORDER BY {order} LIMIT ?", values)
+        return f"SELECT {columns} FROM {source} {where} ORDER BY {order} LIMIT ?", values
 
     def _teach(self, wanted: Filter) -> None:
         """Give SQLite the judgement of names and tags that it cannot make: fnmatch, and lone surrogates."""
@@ -223,6 +232,29 @@ class SqliteReader:
                 found[rows.plain_text(name)] = rows.decode_json(data, dict[str, object])
         return found
 
+    def list_schedules(self) -> list[Schedule]:
+        """All schedules that can be decoded, by name."""
+        return self._read_schedules()[0]
+
+    def _read_schedules(self) -> tuple[list[Schedule], dict[str, str]]:
+        """The schedules by name, and the names of those that cannot be decoded, with the reason."""
+        found, damaged_rows = [], {}
+        for row in self._rows(queries.SCHEDULES):
+            try:
+                found.append(rows.decode_schedule(row))
+            except rows.DamagedRowError as error:
+                damaged_rows[rows.plain_text(row[0])] = str(error)
+        return found, damaged_rows
+
+    def list_occurrences(self, name: str, limit: int, before: float | None = None) -> list[TaskRecord]:
+        """The newest tasks of a schedule with a slot before `before`, newest first."""
+        return self._tasks(queries.OCCURRENCES, (name, float("inf") if before is None else before, limit))
+
+    def list_passed(self, name: str, limit: int, before: float | None = None) -> list[PassedSlots]:
+        """The newest slots of a schedule that became no task, with the first before `before`, newest first."""
+        found = self._rows(queries.PASSED, (name, float("inf") if before is None else before, limit))
+        return [rows.decode_passed(row) for row in found]
+
     def read_live(self) -> LiveState:
         """What recovery reads, at one moment, with nothing set aside: damaged rows are left out and named."""
         tasks: list[TaskRecord] = []
@@ -235,15 +267,18 @@ class SqliteReader:
                 except rows.DamagedRowError as error:
                     damaged_rows[row[0]] = str(error)
             ids = [task.id for task in tasks]
+            schedules, damaged_schedules = self._read_schedules()
             return LiveState(
                 tasks=sorted(tasks, key=lambda task: task.seq),
                 edges=[rows.decode_edge(row) for row in self._rows(queries.OPEN_EDGES)],
                 batches=self._live_batches(ids),
-                pools=self._pools(),
-                next_id=self._next_id(),
+                pools=self.load_pools(),
+                next_id=self.next_id(),
                 run_times=self.load_run_times(),
                 resources=self.load_resources(),
                 damaged=damaged_rows,
+                schedules=schedules,
+                damaged_schedules=damaged_schedules,
             )
         finally:
             self._db.execute("COMMIT")
@@ -257,13 +292,15 @@ class SqliteReader:
                 found.append(batch)
         return found
 
-    def _pools(self) -> dict[str, dict[str, object]]:
+    def load_pools(self) -> dict[str, dict[str, object]]:
+        """The stored state of pools changed by command, by name."""
         return {
             rows.plain_text(name): rows.decode_json(state, dict[str, object])
             for name, state in self._rows(queries.POOLS)
         }
 
-    def _next_id(self) -> int:
+    def next_id(self) -> int:
+        """The smallest id that was never given to a task."""
         used = self._value(queries.GET_META, (prune.HIGHEST_ID,)) or 0
         return max(used, self._value(queries.LAST_ID) or 0) + 1
 
@@ -312,6 +349,17 @@ def _merged(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         else:
             merged.append((first, last))
     return merged
+
+
+def _parts(wanted: Filter) -> list[list[tuple[int, int]] | None]:
+    """The ranges of ids a filter wants, in as many statements as they need, in its order; None is any id."""
+    if [] in (wanted.ids, wanted.statuses, wanted.pools):
+        return []
+    if wanted.ids is None:
+        return [None]
+    spans = _merged(wanted.ids)
+    parts = [spans[at : at + _RANGES_AT_ONCE] for at in range(0, max(1, len(spans)), _RANGES_AT_ONCE)]
+    return [*reversed(parts)] if wanted.newest_first else [*parts]
 
 
 def _conditions(wanted: Filter, spans: list[tuple[int, int]] | None) -> tuple[str, list[str], list[object]]:
