@@ -51,12 +51,14 @@ LOOKING = (
 CHANGING = (
     Key("space", "Space", "mark", None, "mark a task, or no more: keys act on all that are marked"),
     Key("c,delete", "c Del", "change", "cancel", "cancel", "cancel", changes=True),
-    Key("r", "r", "change", "retry", "run again, under the same id", "retry", changes=True),
+    Key(
+        "r", "r", "change", "retry", "run again, under the same id; a recurring job: run it now", "retry", changes=True
+    ),
     Key("h", "h", "change", "hold", "hold, or release what is held", "hold", changes=True),
     Key("plus,equals_sign", "+", "change", "raise", "one priority class up", changes=True),
     Key("minus", "-", "change", "lower", "one priority class down", changes=True),
     Key("s", "s", "change", "start", "start now: skip the waiting time", changes=True),
-    Key("p", "p", "pause", None, "pause the pool, or resume it", "pause", changes=True),
+    Key("p", "p", "pause", None, "pause the pool, or the recurring job, or resume it", "pause", changes=True),
     Key("w", "w", "scale", None, "workers: scale the pool", "workers", changes=True),
 )
 OTHERWISE = (
@@ -72,6 +74,7 @@ GROUPS: tuple[tuple[str, tuple[Key, ...]], ...] = (
 )
 _IN_FOOTER = ("help", "quit", "search", "filter", "log", "details", "explain", "cancel", "retry", "hold", "panel")
 _FOR_POOLS = ("help", "quit", "pause", "workers", "panel")
+_FOR_RECURRING = ("help", "quit", "pause", "panel")
 
 
 def list_keys(*, read_only: bool) -> list[tuple[str, list[Key]]]:
@@ -83,7 +86,7 @@ def list_keys(*, read_only: bool) -> list[tuple[str, list[Key]]]:
 def footer_keys(panel: Panel, *, read_only: bool) -> list[tuple[str, str]]:
     """Key and label of what the footer offers, the most useful first."""
     known = {key.short: key for _, keys in list_keys(read_only=read_only) for key in keys if key.short}
-    wanted = _FOR_POOLS if panel is Panel.POOLS else _IN_FOOTER
+    wanted = {Panel.POOLS: _FOR_POOLS, Panel.RECURRING: _FOR_RECURRING}.get(panel, _IN_FOOTER)
     return [(known[word].shown.split()[0], word) for word in wanted if word in known]
 
 

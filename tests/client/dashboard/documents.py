@@ -9,7 +9,6 @@ from typing import Any
 
 from cronoq_cli.client.dashboard.board import Board
 from cronoq_cli.commands.render.style import Style
-from cronoq_cli.errors import InvalidError
 from cronoq_cli.model.lifecycle import Status
 from cronoq_cli.model.moment import format_utc
 from cronoq_cli.model.snapshot import describe_pool, describe_task
@@ -78,7 +77,7 @@ class FakeDaemon:
         self.asked: list[Request] = []
         self.refuse: dict[type, Exception] = {}
         self.stream: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self.schedules: list[dict[str, Any]] | None = None
+        self.schedules: list[dict[str, Any]] = []
 
     def ask(self, request: Request) -> Reply:
         """The answer, or the error the test wants."""
@@ -93,8 +92,6 @@ class FakeDaemon:
             case Events():
                 return Reply(doc={"events": []})
             case Schedules():
-                if self.schedules is None:
-                    raise InvalidError("unknown request")
                 return Reply(doc={"recurring": self.schedules})
             case ScalePool() | PausePool():
                 return Reply(doc={"pools": [make_pool()]})

@@ -11,6 +11,7 @@ from cronoq_cli.client.dashboard import actions
 from cronoq_cli.client.dashboard.actions import Proposal
 from cronoq_cli.errors import ConflictError, CronoqError
 from cronoq_cli.wire.requests import Cancel, Edit, Hold, PausePool, Release, ResumePool, Retry, ScalePool, StartNow
+from cronoq_cli.wire.schedules import PauseSchedules, ResumeSchedules, RunSchedule
 from tests.client.dashboard.documents import make_pool, make_task
 
 
@@ -92,6 +93,15 @@ def test_a_pool_is_scaled_to_a_number_or_a_range():
     ranged = actions.propose_scale(make_pool(), "1..8")
     assert ranged.request == ScalePool(name="default", min=1, max=8)
     assert ranged.lines[0].startswith("Workers 4 become 1 to 8")
+
+
+def test_a_recurring_job_is_paused_resumed_or_run_now():
+    job = {"name": "nightly", "paused": False, "command": ["backup"], "shell": None}
+    assert actions.propose_schedule_pause(job).request == PauseSchedules(names=["nightly"])
+    assert actions.propose_schedule_pause({**job, "paused": True}).request == ResumeSchedules(names=["nightly"])
+    run = actions.propose_schedule_run(job)
+    assert run.request == RunSchedule(name="nightly")
+    assert run.lines[0] == "backup"
 
 
 def test_scaling_below_what_is_busy_says_what_that_means():

@@ -249,17 +249,12 @@ def test_details_and_explanation_of_the_selected_task() -> None:
     play(test, make_task(1), make_task(2))
 
 
-def test_recurring_jobs_are_shown_when_the_daemon_tells_of_them_and_nothing_breaks_when_not() -> None:
-    async def test(seat: Seat) -> None:
-        await seat.press("3")
-        await seat.see("does not tell of recurring jobs")
-        await seat.press("2")
-
-    play(test, make_task(1))
-
+def test_recurring_jobs_are_shown_with_their_next_runs() -> None:
     async def told(seat: Seat) -> None:
         job = {"name": "nightly", "expr": "30 2 * * *", "every": None, "paused": False, "command": ["backup"]}
-        seat.daemon.schedules = [{**job, "next": "2026-09-22T02:30:00Z", "shell": None}]
+        seat.daemon.schedules = [
+            {**job, "next": "2026-09-22T02:30:00Z", "shell": None, "last": None, "words": "x", "broken": False}
+        ]
         await seat.press("3")
         await seat.see("nightly")
         await seat.see("in 12h16m")

@@ -30,7 +30,7 @@ def ugly_board() -> Board:
     )
     board.schedules = [
         {"name": UGLY, "expr": "* * * * *", "every": None, "paused": False, "next": "2026-09-21T14:14:00Z"}
-        | {"command": [UGLY], "shell": None}
+        | {"command": [UGLY], "shell": None, "last": {"status": "failed"}, "words": "x", "broken": False}
     ]
     board.history.begin(NOW - 100)
     board.history.note(make_event(1, 1, "succeeded"))

@@ -12,7 +12,7 @@ from textual.timer import Timer
 
 from cronoq_cli.client.dashboard import actions
 from cronoq_cli.client.dashboard.actions import Proposal
-from cronoq_cli.client.dashboard.board import PARTS, SPANS_S, Board, Pane, Panel
+from cronoq_cli.client.dashboard.board import PARTS, SPANS_S, Board, Document, Pane, Panel
 from cronoq_cli.client.dashboard.keys import find_key
 from cronoq_cli.client.dashboard.layout import decide_layout
 from cronoq_cli.client.dashboard.panels import chart, footer, pane, pools, recurring, tasks, title
@@ -306,13 +306,23 @@ class MainScreen(Screen[None]):
             "raise": lambda: actions.propose_priority(self._board.targets(), 1),
             "lower": lambda: actions.propose_priority(self._board.targets(), -1),
         }
-        if self._board.shows_recurring:
+        if not self._board.shows_recurring:
+            self._propose(proposers[what])
+        elif what == "retry":
+            self._change_schedule(actions.propose_schedule_run)
+        else:
             self.say("this is for tasks: 2 goes to them", "yellow")
-            return
-        self._propose(proposers[what])
+
+    def _change_schedule(self, propose: Callable[[Document], Proposal]) -> None:
+        schedule = self._board.chosen_schedule
+        if schedule is not None:
+            self._propose(lambda: propose(schedule))
 
     def do_pause(self) -> None:
-        """Ask, then pause the pool or resume it."""
+        """Ask, then pause the pool, or the recurring job, or resume it."""
+        if self._board.panel is Panel.RECURRING:
+            self._change_schedule(actions.propose_schedule_pause)
+            return
         pool = self._board.chosen_pool
         if pool is not None:
             self._propose(lambda: actions.propose_pause(pool))
