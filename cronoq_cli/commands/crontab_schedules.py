@@ -15,6 +15,7 @@ import msgspec
 
 from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.schedule_table import CRON_ENVIRONMENT, Environments, Table, describe_schedule, read_schedule
+from cronoq_cli.engine.cron import EVERY, REBOOT
 from cronoq_cli.errors import CronoqError, InvalidError
 from cronoq_cli.model.crontab import CrontabJob
 from cronoq_cli.model.recurring import CatchUp, Overlap, ScheduleSpec
@@ -49,11 +50,16 @@ def read_job(job: CrontabJob, environments: Environments, context: Context) -> S
         table["command"] = shlex.split(job.command)
     else:
         table["shell"] = job.command
-    table |= {"when": job.expr, "tz": job.tz, "stdin_text": job.stdin}
+    table |= {"when": job.expr, "tz": job.tz if follows_clock(job.expr) else None, "stdin_text": job.stdin}
     table = {key: value for key, value in table.items() if value is not None}
     spec = read_schedule(job.name, table, environments, context)
     spec.comment = job.comment
     return spec
+
+
+def follows_clock(expr: str) -> bool:
+    """Whether a zone means anything to a job: a boot and an interval have none, also below a CRON_TZ."""
+    return expr.split(maxsplit=1)[0].lower() not in (REBOOT, EVERY)
 
 
 def write_job(spec: ScheduleSpec, environments: Environments, context: Context, *, paused: bool) -> CrontabJob:

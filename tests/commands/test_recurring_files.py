@@ -166,6 +166,21 @@ def test_a_job_runs_as_cron_would_run_it(planner: Caller) -> None:
     assert (first.template.umask, cat.template.umask) == (0o022, 0o022)
 
 
+def test_a_zone_above_a_boot_or_an_interval_is_for_the_jobs_that_follow_the_clock(planner: Caller) -> None:
+    text = "CRON_TZ=America/New_York\n@reboot start\n@every 5m poll\n0 3 * * * save\n"
+    ok(planner("recurring", "import", write(planner, text)))
+    before = table(planner)
+    assert {spec.when: spec.tz for spec in before.values()} == {
+        "@reboot": None,
+        "@every 5m": None,
+        "0 3 * * *": "America/New_York",
+    }
+    exported = ok(planner("recurring", "export", "--crontab"))
+    ok(planner("recurring", "rm", "--all"))
+    ok(planner("recurring", "import", write(planner, exported, "export")))
+    assert table(planner) == before
+
+
 def test_mailto_becomes_notices_where_there_is_a_sendmail(planner: Caller, tmp_path: Path) -> None:
     text = "MAILTO=ann@example.org,bob\n0 1 * * * job\n"
     planner.env["PATH"] = str(tmp_path)
