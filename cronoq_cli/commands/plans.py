@@ -23,6 +23,7 @@ from cronoq_cli.engine.pools import GroupPlan, PoolPlan
 from cronoq_cli.engine.resources import Bucket, Resource, Semaphore
 from cronoq_cli.engine.state import PolicyOf
 from cronoq_cli.errors import CronoqError, InvalidError
+from cronoq_cli.model.notice import Told
 from cronoq_cli.model.policy import Policy
 from cronoq_cli.model.task import Backoff, OnLost, TaskSpec
 from cronoq_cli.store.contract import LiveState
@@ -35,6 +36,7 @@ def build_engine(settings: Settings, kept: LiveState, now: Now) -> Engine:
     plans = dict(plan_pools(settings, kept.pools))
     engine = Engine(make_policies(settings), plans, next_id=kept.next_id, scoring=decide_scoring(settings.priorities))
     configure(engine, settings, kept.resources, now)
+    engine.state.incidents.open.update(kept.incidents)
     for (pool, kind), numbers in kept.run_times.items():
         with contextlib.suppress(InvalidError):  # what cannot be read is learned anew
             engine.state.run_times.load(pool, kind, numbers)
@@ -110,8 +112,15 @@ def configure(engine: Engine, settings: Settings, stored: Mapping[str, Mapping[s
     for name, resource in settings.resources.items():
         state.resources.configure(name, make_resource(override_resource(resource, stored.get(name, {})), now))
     state.groups = {name: make_template(name, group) for name, group in settings.groups.items()}
+    state.incidents.by_pool = plan_notices(settings)
     engine.handle(plan_totals(settings), now)
     state.scales = any(pool.plan.autoscale is not None for pool in state.pools.values())
+
+
+def plan_notices(settings: Settings) -> dict[str, frozenset[Told]]:
+    """Which notices somebody wants of the tasks of each pool; pools of whose tasks nobody wants any are left out."""
+    wanted = {name: settings.find_hooks(name).told for name in settings.pools}
+    return {name: told for name, told in wanted.items() if told}
 
 
 def plan_totals(settings: Settings) -> TotalsReplanned:

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from cronoq_cli.config.hooks import HookSettings
 from cronoq_cli.config.values import (
     Amount,
     Bytes,
@@ -137,6 +138,7 @@ class PoolSettings(Table, frozen=True, kw_only=True):
     await_deps_s: Seconds | None = msgspec.field(default=None, name="await_deps")
     keep_s: Seconds | None = msgspec.field(default=None, name="keep")
     rlimits: Rlimits = msgspec.field(default_factory=dict)
+    hooks: HookSettings = HookSettings()
 
     def check(self) -> None:
         """A shell is named by an absolute path: tasks run in many directories."""

@@ -93,6 +93,11 @@ class Engine:
             if known is not None:
                 effects.run_times[pool, kind] = known.to_floats()
         run_times.changed.clear()
+        incidents = self.state.incidents
+        if incidents.changed or incidents.notices:
+            effects.incidents.update(incidents.changed)
+            effects.notices += incidents.notices
+            incidents.changed, incidents.notices = {}, []
         return effects
 
     def next_due_s(self, now: Now) -> float | None:

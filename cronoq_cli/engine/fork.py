@@ -15,6 +15,7 @@ from cronoq_cli.engine.graph import Graph
 from cronoq_cli.engine.lanes import Lanes
 from cronoq_cli.engine.live import LiveBatch, LiveTask
 from cronoq_cli.engine.messages import Effects
+from cronoq_cli.engine.notices import Incidents
 from cronoq_cli.engine.overload import Victims
 from cronoq_cli.engine.pools import LivePool
 from cronoq_cli.engine.state import State
@@ -43,6 +44,7 @@ def fork(state: State, tasks: Iterable[LiveTask] | None = None) -> Engine:
         "effects": Effects(),
         "leases": False,
         "pinned": set(),
+        "incidents": Incidents(),
     }
     values |= {one.name: deepcopy(getattr(state, one.name)) for one in fields(state) if one.name not in values}
     twin = engine.state = State(**values)

@@ -14,6 +14,7 @@ from cronoq_cli.engine.gathering import GroupTemplate
 from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.engine.pools import PoolPlan
 from cronoq_cli.model.lifecycle import Status
+from cronoq_cli.model.notice import Incident, Notice
 from cronoq_cli.model.policy import AttemptEnd
 from cronoq_cli.model.task import AttemptRecord, Batch, Condition, Edge, TaskRecord, TaskSpec, Transition
 
@@ -366,6 +367,9 @@ class Effects:
     resized: bool = False
     """Whether a pool has another size, of which the runners are to be told."""
     run_times: dict[tuple[str, str], list[float]] = field(default_factory=dict)
+    incidents: dict[str, Incident | None] = field(default_factory=dict)
+    notices: list[Notice] = field(default_factory=list)
+    """What hooks are to be told once this is committed."""
     actions: list[Action] = field(default_factory=list)
 
     @property

@@ -15,6 +15,7 @@ from cronoq_cli.engine.graph import Graph, decide_edge
 from cronoq_cli.engine.lanes import Place, Scoring
 from cronoq_cli.engine.live import BLOCKED, READY, RETRYING, RUNNING, SCHEDULED, LiveBatch, LiveTask, Now
 from cronoq_cli.engine.messages import Effects, Revoke
+from cronoq_cli.engine.notices import Incidents, note_end
 from cronoq_cli.engine.pools import LivePool
 from cronoq_cli.engine.resources import Resources
 from cronoq_cli.engine.sharing import TotalWorkers
@@ -71,6 +72,7 @@ class State:
     """Whether any pool bounds how many tasks wait in it."""
     scales: bool = False
     """Whether any pool is autoscaled."""
+    incidents: Incidents = field(default_factory=Incidents)
     tokens_at: float | None = None
     """When, on the awake clock, a timer for tokens is armed already."""
 
@@ -358,6 +360,8 @@ class State:
             self.forget_edges(task)
         if task.batch is not None:
             self._count_out(task.batch, task)
+        if not self.incidents.is_idle:
+            note_end(self.incidents, task, None, now)
         if not task.leaving:
             self.tasks.pop(task.id, None)
 

@@ -10,6 +10,7 @@ from typing import Protocol
 
 import msgspec
 
+from cronoq_cli.model.notice import Incident, Notice
 from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, Transition
 
 
@@ -21,8 +22,9 @@ class Changes(msgspec.Struct, kw_only=True):
     dependencies. `forgotten_edges`: tasks whose open edges are all dropped. `envs`: environments by hash, stored
     once (blob of NUL-separated K=V). `stdins`: kept standard input by task. `pools`: stored pool state by name
     (None: reset). `run_times`: what was learned by (pool, kind), as numbers (None: forgotten). `resources`: stored
-    state of resources changed by command, by name (None: reset). `removed`: tasks deleted with all that belongs to
-    them.
+    state of resources changed by command, by name (None: reset). `incidents`: open incidents by their subject (None:
+    closed). `notices`: notices whose hooks are still to run, by id (None: done). `removed`: tasks deleted with all that
+    belongs to them.
     """
 
     new: list[TaskRecord] = []
@@ -39,6 +41,8 @@ class Changes(msgspec.Struct, kw_only=True):
     pools: dict[str, dict[str, object] | None] = {}
     run_times: dict[tuple[str, str], list[float] | None] = {}
     resources: dict[str, dict[str, object] | None] = {}
+    incidents: dict[str, Incident | None] = {}
+    notices: dict[str, Notice | None] = {}
     removed: list[int] = []
 
     def __bool__(self) -> bool:
@@ -69,9 +73,9 @@ class Filter(msgspec.Struct, kw_only=True):
 
 class LiveState(msgspec.Struct, kw_only=True):
     """All that recovery needs. `tasks`: every live task and every one that is `leaving`, in seq order; `edges`:
-    open edges; `batches`: those with live members; `next_id`: the smallest id never used; `run_times`, `resources`: as
-    `Changes` has them, what cannot be decoded left out; `damaged`: ids of rows that could not be decoded, already set
-    aside as failed in the store, with the reason."""
+    open edges; `batches`: those with live members; `next_id`: the smallest id never used; `run_times`,
+    `resources`, `incidents`: as `Changes` has them, what cannot be decoded left out; `damaged`: ids of rows that could
+    not be decoded, already set aside as failed in the store, with the reason."""
 
     tasks: list[TaskRecord]
     edges: list[Edge]
@@ -80,6 +84,7 @@ class LiveState(msgspec.Struct, kw_only=True):
     next_id: int
     run_times: dict[tuple[str, str], list[float]] = {}
     resources: dict[str, dict[str, object]] = {}
+    incidents: dict[str, Incident] = {}
     damaged: dict[int, str] = {}
 
 
@@ -119,6 +124,7 @@ class StoreReader(Protocol):
     def find_batch(self, first: int) -> Batch | None: ...
     def load_run_times(self) -> dict[tuple[str, str], list[float]]: ...
     def load_resources(self) -> dict[str, dict[str, object]]: ...
+    def list_notices(self) -> list[Notice]: ...
     def read_live(self) -> LiveState:
         """What `load_live` reads, at one moment, for those who only look: damaged rows are left out, nothing is set
         aside."""

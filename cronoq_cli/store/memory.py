@@ -14,6 +14,7 @@ import msgspec
 
 from cronoq_cli.errors import ConflictError, FencedError, StoreError
 from cronoq_cli.model.lifecycle import FINAL, LIVE
+from cronoq_cli.model.notice import Incident, Notice
 from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, Transition
 from cronoq_cli.store.contract import Changes, Filter, Leadership, LiveState
 from cronoq_cli.store.retention import decide_oldest_seq, decide_pruned
@@ -36,6 +37,8 @@ class MemoryBase:
         self.pools: dict[str, dict[str, object]] = {}
         self.run_times: dict[tuple[str, str], list[float]] = {}
         self.resources: dict[str, dict[str, object]] = {}
+        self.incidents: dict[str, Incident] = {}
+        self.notices: dict[str, Notice] = {}
         self.events: list[Transition] = []
         self.last_seq = 0
         self.highest_id = 0
@@ -96,6 +99,8 @@ class MemoryStore:
         _store(base.pools, changes.pools)
         _store(base.resources, changes.resources)
         _store(base.run_times, changes.run_times)
+        _store(base.incidents, changes.incidents)
+        _store(base.notices, changes.notices)
         seqs = [self._record(event) for event in changes.transitions]
         self._delete(changes.removed)
         return seqs
@@ -162,6 +167,7 @@ class MemoryStore:
             next_id=base.highest_id + 1,
             run_times=self.load_run_times(),
             resources=self.load_resources(),
+            incidents={subject: _copy(one) for subject, one in base.incidents.items()},
         )
 
     def read_live(self) -> LiveState:
@@ -298,6 +304,10 @@ class MemoryStore:
         """The stored state of resources changed by command, by name."""
         return {name: dict(state) for name, state in self._base.resources.items()}
 
+    def list_notices(self) -> list[Notice]:
+        """The notices whose hooks are still to run, oldest first."""
+        return [_copy(one) for one in self._base.notices.values()]
+
     def close(self) -> None:
         """Nothing to close."""
 
@@ -308,7 +318,7 @@ def _store(kept: dict[Any, Any], changes: Mapping[Any, Any]) -> None:
         if value is None:
             kept.pop(key, None)
         else:
-            kept[key] = value.copy()
+            kept[key] = _copy(value) if isinstance(value, msgspec.Struct) else value.copy()
 
 
 def _copy(record: Any) -> Any:

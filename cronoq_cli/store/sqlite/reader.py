@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from cronoq_cli.model.lifecycle import FINAL, Status
+from cronoq_cli.model.notice import Incident, Notice
 from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, Transition
 from cronoq_cli.store.contract import Filter, Leadership, LiveState
 from cronoq_cli.store.selection import matches_tags, name_pattern
@@ -213,6 +214,14 @@ class SqliteReader:
                 found[rows.plain_text(name)] = rows.decode_json(data, dict[str, object])
         return found
 
+    def list_notices(self) -> list[Notice]:
+        """The notices whose hooks are still to run, oldest first; what cannot be read is left out."""
+        found: list[Notice] = []
+        for (data,) in self._rows(queries.NOTICES):
+            with contextlib.suppress(rows.DamagedRowError):
+                found.append(rows.decode_json(data, Notice))
+        return found
+
     def read_live(self) -> LiveState:
         """What recovery reads, at one moment, with nothing set aside: damaged rows are left out and named."""
         tasks: list[TaskRecord] = []
@@ -233,6 +242,7 @@ class SqliteReader:
                 next_id=self._next_id(),
                 run_times=self.load_run_times(),
                 resources=self.load_resources(),
+                incidents=self._incidents(),
                 damaged=damaged_rows,
             )
         finally:
@@ -252,6 +262,13 @@ class SqliteReader:
             rows.plain_text(name): rows.decode_json(state, dict[str, object])
             for name, state in self._rows(queries.POOLS)
         }
+
+    def _incidents(self) -> dict[str, Incident]:
+        found: dict[str, Incident] = {}
+        for subject, data in self._rows(queries.INCIDENTS):
+            with contextlib.suppress(rows.DamagedRowError):
+                found[rows.plain_text(subject)] = rows.decode_json(data, Incident)
+        return found
 
     def _next_id(self) -> int:
         used = self._value(queries.GET_META, (prune.HIGHEST_ID,)) or 0
