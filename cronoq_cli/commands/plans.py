@@ -20,7 +20,7 @@ from cronoq_cli.engine.lanes import Scoring
 from cronoq_cli.engine.live import Now
 from cronoq_cli.engine.messages import TotalsReplanned
 from cronoq_cli.engine.pools import GroupPlan, PoolPlan
-from cronoq_cli.engine.resources import Bucket, Resource, Semaphore
+from cronoq_cli.engine.resources import CATCH_UP, Bucket, Resource, Semaphore
 from cronoq_cli.engine.state import PolicyOf
 from cronoq_cli.errors import CronoqError, InvalidError
 from cronoq_cli.model.notice import Told
@@ -107,7 +107,7 @@ def _plan_autoscale(scale: AutoscaleSettings) -> autoscale.AutoscaleSettings:
 def configure(engine: Engine, settings: Settings, stored: Mapping[str, Mapping[str, Any]], now: Now) -> None:
     """Give the engine what all pools share: resources (`stored`: changed by command), groups, bounds."""
     state = engine.state
-    for name in set(state.resources.known) - set(settings.resources):
+    for name in set(state.resources.known) - set(settings.resources) - {CATCH_UP}:
         state.resources.remove(name)
     for name, resource in settings.resources.items():
         state.resources.configure(name, make_resource(override_resource(resource, stored.get(name, {})), now))

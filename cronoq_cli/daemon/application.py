@@ -14,12 +14,12 @@ from cronoq_cli.commands.app import run_line
 from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.render.notes import print_error
 from cronoq_cli.daemon.desk import Desk
-from cronoq_cli.daemon.handlers import explain, housekeeping, pools, reads, resources, service, submit, verbs
+from cronoq_cli.daemon.handlers import explain, housekeeping, pools, reads, recurring, resources, service, submit, verbs
 from cronoq_cli.daemon.service import Service
 from cronoq_cli.errors import CronoqError
 from cronoq_cli.model.snapshot import describe_transition
 from cronoq_cli.model.task import Transition
-from cronoq_cli.wire import requests
+from cronoq_cli.wire import requests, schedules
 from cronoq_cli.wire.codec import CommandLine, LineAnswer
 from cronoq_cli.wire.requests import Reply, Request, Watch
 
@@ -52,6 +52,15 @@ HANDLERS: Mapping[type, Callable[[Desk, Any], Reply]] = {
     requests.Resources: resources.show_resources,
     requests.SetResource: resources.set_resource,
     requests.Explain: explain.explain_tasks,
+    schedules.ApplySchedules: recurring.apply_schedules,
+    schedules.Schedules: recurring.show_schedules,
+    schedules.ScheduleHistory: recurring.show_history,
+    schedules.PauseSchedules: recurring.pause_schedules,
+    schedules.ResumeSchedules: recurring.resume_schedules,
+    schedules.SkipSchedule: recurring.skip_schedule,
+    schedules.RunSchedule: recurring.run_schedule,
+    schedules.RemoveSchedules: recurring.remove_schedules,
+    schedules.RefreshSchedules: recurring.refresh_schedules,
 }
 SERVICE: Mapping[type, Callable[[Service, Any], Reply]] = {
     requests.DaemonStatus: service.status,

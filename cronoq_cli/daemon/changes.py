@@ -23,6 +23,8 @@ def collect_changes(effects: Effects, extra: Changes) -> Changes:
         resources=extra.resources,
         incidents=effects.incidents,
         notices={**{notice.id: notice for notice in effects.notices}, **extra.notices},
+        schedules=effects.schedules,
+        passed=list(effects.passed.values()),
         removed=extra.removed,
     )
     fresh, updated, respecced = [], [], []

@@ -13,6 +13,7 @@ from typing import Any
 
 from cronoq_cli import __version__
 from cronoq_cli.commands.plans import configure, decide_scoring, make_policies, plan_pool
+from cronoq_cli.commands.zone import load_machine_zone
 from cronoq_cli.config.loading import load_settings
 from cronoq_cli.config.settings import Settings
 from cronoq_cli.daemon.desk import Desk
@@ -20,7 +21,7 @@ from cronoq_cli.daemon.detach import set_log_level
 from cronoq_cli.daemon.instance import find_boot_id
 from cronoq_cli.daemon.orders import Orders
 from cronoq_cli.daemon.runners import Runners
-from cronoq_cli.engine.messages import DrainBegan, PoolReplanned, StopBegan, TimePassed
+from cronoq_cli.engine.messages import DrainBegan, PoolReplanned, StopBegan, TimePassed, ZoneChanged
 from cronoq_cli.engine.pools import NO_PLAN
 from cronoq_cli.errors import ConflictError
 from cronoq_cli.model.moment import format_utc
@@ -165,4 +166,5 @@ class Service:
             scheduler.apply(PoolReplanned(name, NO_PLAN, changes={}))
         scheduler.add_rows(resources=dict.fromkeys(settings.resources))
         configure(scheduler.engine, settings, {}, scheduler.clock())
+        scheduler.apply(ZoneChanged(load_machine_zone()))
         scheduler.apply(TimePassed())

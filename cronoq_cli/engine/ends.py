@@ -5,7 +5,7 @@ The judgement itself is pure and stands in model/policy.
 
 from __future__ import annotations
 
-from cronoq_cli.engine import dispatch
+from cronoq_cli.engine import dispatch, occurrences
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.engine.messages import (
     AttemptEnded,
@@ -198,7 +198,10 @@ def _wait_to_retry(state: State, task: LiveTask, trigger: Trigger, delay_s: floa
 
 
 def _lose(state: State, task: LiveTask, verdict: Verdict, now: Now) -> None:
-    if task.policy.on_lost is OnLost.COUNT:
+    is_manual = task.facts is not None and "manual" in task.facts
+    if is_manual:
+        task.max_attempts = task.attempt  # who asked for it sees that it is lost, and asks again
+    if is_manual or task.policy.on_lost is OnLost.COUNT:
         _retry_or_end(state, task, verdict, now)
     else:
         _back_uncounted(state, task, verdict, Trigger.LOST, now)
@@ -311,6 +314,7 @@ def apply_runners_compared(state: State, event: RunnersCompared, now: Now) -> li
         if (task.id, task.attempt_at_runner) in event.known:
             _order_again(state, task)
     state.compared = True
+    occurrences.look_at_waiting(state, now)
     state.wake_all()
     return [task.id for task in unknown]
 

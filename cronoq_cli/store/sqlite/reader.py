@@ -10,6 +10,7 @@ from typing import Any
 
 from cronoq_cli.model.lifecycle import FINAL, Status
 from cronoq_cli.model.notice import Incident, Notice
+from cronoq_cli.model.recurring import PassedSlots, Schedule
 from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, Transition
 from cronoq_cli.store.contract import Filter, Leadership, LiveState
 from cronoq_cli.store.selection import matches_tags, name_pattern
@@ -221,6 +222,28 @@ class SqliteReader:
             with contextlib.suppress(rows.DamagedRowError):
                 found.append(rows.decode_json(data, Notice))
         return found
+    def list_schedules(self) -> list[Schedule]:
+        """All schedules that can be decoded, by name."""
+        return self._read_schedules()[0]
+
+    def _read_schedules(self) -> tuple[list[Schedule], dict[str, str]]:
+        """The schedules by name, and the names of those that cannot be decoded, with the reason."""
+        found, damaged_rows = [], {}
+        for row in self._rows(queries.SCHEDULES):
+            try:
+                found.append(rows.decode_schedule(row))
+            except rows.DamagedRowError as error:
+                damaged_rows[rows.plain_text(row[0])] = str(error)
+        return found, damaged_rows
+
+    def list_occurrences(self, name: str, limit: int, before: float | None = None) -> list[TaskRecord]:
+        """The newest tasks of a schedule with a slot before `before`, newest first."""
+        return self._tasks(queries.OCCURRENCES, (name, float("inf") if before is None else before, limit))
+
+    def list_passed(self, name: str, limit: int, before: float | None = None) -> list[PassedSlots]:
+        """The newest slots of a schedule that became no task, with the first before `before`, newest first."""
+        found = self._rows(queries.PASSED, (name, float("inf") if before is None else before, limit))
+        return [rows.decode_passed(row) for row in found]
 
     def read_live(self) -> LiveState:
         """What recovery reads, at one moment, with nothing set aside: damaged rows are left out and named."""
@@ -234,6 +257,7 @@ class SqliteReader:
                 except rows.DamagedRowError as error:
                     damaged_rows[row[0]] = str(error)
             ids = [task.id for task in tasks]
+            schedules, damaged_schedules = self._read_schedules()
             return LiveState(
                 tasks=sorted(tasks, key=lambda task: task.seq),
                 edges=[rows.decode_edge(row) for row in self._rows(queries.OPEN_EDGES)],
@@ -244,6 +268,8 @@ class SqliteReader:
                 resources=self.load_resources(),
                 incidents=self._incidents(),
                 damaged=damaged_rows,
+                schedules=schedules,
+                damaged_schedules=damaged_schedules,
             )
         finally:
             self._db.execute("COMMIT")
