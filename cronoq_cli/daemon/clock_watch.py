@@ -14,9 +14,9 @@ from collections.abc import Callable
 from datetime import tzinfo
 from typing import Protocol
 
-from cronoq_cli.commands.zone import load_machine_zone
+from cronoq_cli.commands.zone import MACHINE_ZONE, load_machine_zone
 from cronoq_cli.daemon.scheduler import Scheduler
-from cronoq_cli.daemon.zone_watch import MACHINE_ZONE, FileWatch, MachineZone, read_machine_zone
+from cronoq_cli.daemon.zone_watch import FileWatch, MachineZone, read_machine_zone
 from cronoq_cli.engine.messages import ClockChanged, TimePassed, ZoneChanged
 from cronoq_cli.model.clock import ClockReading, Jump, decide_jumps, describe_freeze
 from cronoq_cli.wire.clock_alarm import ClockAlarm
@@ -63,7 +63,7 @@ class Clock(Protocol):
     def load_zone(self) -> tzinfo: ...
 
 
-class LateSelector(selectors.DefaultSelector):  # type: ignore[valid-type, misc]
+class LateSelector(selectors.DefaultSelector):
     """A selector that tells when a sleep lasted far longer than it was to: `on_late(seconds too long)`."""
 
     def __init__(self, frozen_s: float = FROZEN_S) -> None:

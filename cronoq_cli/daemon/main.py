@@ -39,6 +39,7 @@ from cronoq_cli.daemon.loading import load_engine
 from cronoq_cli.daemon.machine import MachineWatch
 from cronoq_cli.daemon.notices import Notifier
 from cronoq_cli.daemon.orders import Orders
+from cronoq_cli.daemon.pings import Pings
 from cronoq_cli.daemon.pruner import Pruner
 from cronoq_cli.daemon.runners import Runners
 from cronoq_cli.daemon.scheduler import Scheduler
@@ -175,7 +176,9 @@ class _Daemon:
         self._desk = desk
         daemon = Service(desk, orders, runners, epoch, time.time(), resumed=len(scheduler.engine.list_ids()))
         daemon.set_aside = len(set_aside)
-        notifier = Notifier(desk, open_hooks_log(self._paths.hooks_log), os.environ)
+        hooks_log = open_hooks_log(self._paths.hooks_log)
+        notifier, pings = Notifier(desk, hooks_log, os.environ), Pings(hooks_log, os.environ)
+        scheduler.on_pings = pings.send
         scheduler.performer = runners
         scheduler.on_fatal = runners.on_fatal = lambda error: self._give_up(daemon, error)
         self._note_surroundings()
@@ -201,7 +204,7 @@ class _Daemon:
             pruner.stop()
             machine.stop()
             watch.stop()
-            await notifier.close()
+            await asyncio.gather(notifier.close(), pings.close())
         finally:
             await self._end(server, daemon, store)
         if self._fatal is not None:

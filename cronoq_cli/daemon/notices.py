@@ -11,14 +11,16 @@ import os
 from collections import deque
 from collections.abc import Iterable, Mapping
 from functools import partial
+from typing import Any
 
 from cronoq_cli.commands.render.text import escape_for_terminal
 from cronoq_cli.config.hooks import HOOK_LIMIT_S
 from cronoq_cli.daemon.desk import Desk
+from cronoq_cli.daemon.handlers.recurring import describe_schedules
 from cronoq_cli.daemon.hook_process import NOTICE_VARIABLE, HookCall, HookEnd, HookProcesses, end_orphans
 from cronoq_cli.daemon.orders import DEFAULT_SHELL
 from cronoq_cli.errors import NotFoundError
-from cronoq_cli.model.notice import Notice, describe_notice
+from cronoq_cli.model.notice import HOOK_NAMES, Notice, describe_notice
 from cronoq_cli.model.task import TaskRecord
 
 MOST_AT_ONCE = 4
@@ -115,7 +117,7 @@ class Notifier:
 
     def _build(self, notice: Notice, *, again: bool) -> HookCall | None:
         hooks = self._desk.settings.find_hooks(notice.pool)
-        command = hooks.find_command(notice.told)
+        command = self._find_own(notice) or hooks.find_command(notice.told)
         if command is None:
             return None
         record = None if notice.task is None else self._find_record(notice.task)
@@ -123,7 +125,7 @@ class Notifier:
         if record is not None:
             attempts = self._desk.scheduler.store.list_attempts(record.id)
             task = self._desk.describe(record, attempts=attempts)
-        document = describe_notice(notice, task=task, schedule=None, again=again)
+        document = describe_notice(notice, task=task, schedule=self._describe_schedule(notice), again=again)
         home = self._base.get("HOME", "/")
         return HookCall(
             argv=[DEFAULT_SHELL, "-c", command] if isinstance(command, str) else list(command),
@@ -132,6 +134,15 @@ class Notifier:
             payload=json.dumps(document).encode("ascii") + b"\n",
             timeout_s=hooks.timeout_s or HOOK_LIMIT_S,
         )
+
+    def _find_own(self, notice: Notice) -> str | None:
+        """The hook that the schedule itself has for this."""
+        one = self._desk.scheduler.engine.state.schedules.by_name.get(notice.schedule or "")
+        return None if one is None else one.spec.hooks.get(HOOK_NAMES[notice.told])
+
+    def _describe_schedule(self, notice: Notice) -> dict[str, Any] | None:
+        known = notice.schedule in self._desk.scheduler.engine.state.schedules.by_name
+        return describe_schedules(self._desk, [notice.schedule])[0] if known and notice.schedule else None
 
     def _find_record(self, task_id: int) -> TaskRecord | None:
         try:

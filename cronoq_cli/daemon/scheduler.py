@@ -18,6 +18,7 @@ from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.engine.messages import Action, Effects, Event, LeasesRevoked, LeasesSettled, TimePassed
 from cronoq_cli.errors import CronoqError, FencedError, StoreBusyError, StoreError, StoreFullError, TryLaterError
 from cronoq_cli.model.notice import Notice
+from cronoq_cli.model.ping import Ping
 from cronoq_cli.model.task import TaskRecord, TaskSpec, Transition
 from cronoq_cli.store.contract import Changes, Store
 
@@ -53,8 +54,8 @@ class Scheduler:
     """Drives one engine over one store on one event loop.
 
     `load` makes an engine from the store, at the start and after a commit that the disk refused. `on_commit` is
-    told the transitions of each commit, `on_notices` what hooks are to tell of it; `on_fatal` is called when this
-    daemon must stop (fenced, store unreadable).
+    told the transitions of each commit, `on_notices` and `on_pings` what others are to be told of it; `on_fatal` is
+    called when this daemon must stop (fenced, store unreadable).
     """
 
     def __init__(self, store: Store, load: Callable[[], Engine], clock: Callable[[], Now]) -> None:
@@ -64,6 +65,7 @@ class Scheduler:
         self.on_commit: Callable[[list[Transition]], None] = lambda transitions: None
         self.on_turn: Callable[[], None] = lambda: None
         self.on_notices: Callable[[list[Notice]], None] = lambda notices: None
+        self.on_pings: Callable[[list[tuple[str, Ping]]], None] = lambda pings: None
         self.on_wake: Callable[[], object] = lambda: None
         self.on_ended: Callable[[], None] = lambda: None
         self.on_fatal: Callable[[CronoqError], None] = lambda error: None
@@ -204,6 +206,8 @@ class Scheduler:
             done(result)
         if effects.notices:
             self.on_notices(effects.notices)
+        if effects.pings:
+            self.on_pings(effects.pings)
         if effects.transitions:
             self.on_commit(effects.transitions)
         if effects.ended:

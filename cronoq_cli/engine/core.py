@@ -16,6 +16,7 @@ from cronoq_cli.engine import (
     ends,
     groups,
     incidents,
+    jumps,
     messages,
     plans,
     scaling,
@@ -63,8 +64,8 @@ HANDLERS: Mapping[type, Callable[[State, Any, Now], Any]] = {
     messages.SchedulesResumed: schedule_changes.apply_schedules_resumed,
     messages.SlotsSkipped: schedule_changes.apply_slots_skipped,
     messages.OccurrenceAsked: schedule_changes.apply_occurrence_asked,
-    messages.ZoneChanged: schedule_changes.apply_zone_changed,
-    messages.ClockChanged: schedule_changes.apply_clock_changed,
+    messages.ZoneChanged: jumps.apply_zone_changed,
+    messages.ClockChanged: jumps.apply_clock_changed,
     messages.TimePassed: dues.apply_time_passed,
 }
 
@@ -119,11 +120,8 @@ class Engine:
             if known is not None:
                 effects.run_times[pool, kind] = known.to_floats()
         run_times.changed.clear()
-        incidents = self.state.incidents
-        if incidents.changed or incidents.notices:
-            effects.incidents.update(incidents.changed)
-            effects.notices += incidents.notices
-            incidents.changed, incidents.notices = {}, []
+        if self.state.incidents.has_news:
+            self.state.incidents.move_to(effects)
         return effects
 
     def next_due_s(self, now: Now) -> float | None:

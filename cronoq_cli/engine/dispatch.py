@@ -19,7 +19,6 @@ from cronoq_cli.engine.messages import (
     Stop,
     StopBegan,
 )
-from cronoq_cli.engine.notices import note_late
 from cronoq_cli.engine.pools import LivePool, decide_ahead
 from cronoq_cli.engine.sharing import TotalWorkers
 from cronoq_cli.engine.state import State
@@ -135,8 +134,7 @@ def mark_started(state: State, task: LiveTask, now: Now, *, at: float) -> None:
         and at > times.start_at + times.tolerance_s
     ):
         state.tell(task, "late", now, "started behind its tolerance")
-        if not state.incidents.is_idle:
-            note_late(state.incidents, task, None, now)
+    state.note_start(task, now)
     state.effects.attempts[task.id, task.attempt] = AttemptRecord(
         task=task.id, number=task.attempt, started_at=at, reason=task.start_reason
     )

@@ -8,10 +8,9 @@ from __future__ import annotations
 import msgspec
 
 from cronoq_cli.engine.live import LiveTask, Now
-from cronoq_cli.engine.messages import Noticed
 from cronoq_cli.engine.occurrences import arm, find_next, withdraw
 from cronoq_cli.engine.passing import tell
-from cronoq_cli.engine.recurrence import jitter_of, judge_end
+from cronoq_cli.engine.recurrence import judge_end
 from cronoq_cli.engine.schedules import LiveSchedule, put_state
 from cronoq_cli.engine.state import State
 from cronoq_cli.model.lifecycle import BAD_ENDS, Status
@@ -36,13 +35,9 @@ def _judge_end(state: State, one: LiveSchedule, task: LiveTask, now: Now) -> Non
     else:
         after = msgspec.structs.replace(before, broken=before.broken or one.spec.overlap is Overlap.QUEUE_ON_SUCCESS)
     if failed:
-        _notice_end(state, one, task, "failure", now, opens=before.incident_at is None)
         after.incident_at = now.wall if before.incident_at is None else before.incident_at
     elif succeeded:
-        _notice_end(state, one, task, "success", now)
-        if before.incident_at is not None:
-            after.incident_at = None
-            _notice_end(state, one, task, "recovery", now)
+        after.incident_at = None
     if after == before:
         return
     put_state(one, after, now.wall)
@@ -56,10 +51,3 @@ def _pause_after_failures(state: State, one: LiveSchedule, after: ScheduleState,
     find_next(state, one, now)
     arm(state, one)
     tell(state, one, "recurring-paused", now.wall, after.pause_reason)
-
-
-def _notice_end(state: State, one: LiveSchedule, task: LiveTask, kind: str, now: Now, *, opens: bool = False) -> None:
-    slot = None if task.not_before is None else task.not_before - jitter_of(one.name, one.spec.jitter_s)
-    state.effects.noticed.append(
-        Noticed(kind, one.name, now.wall, task=task.id, slot=slot, opens=opens, message=task.reason)
-    )

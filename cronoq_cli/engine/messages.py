@@ -16,6 +16,7 @@ from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.engine.pools import PoolPlan
 from cronoq_cli.model.lifecycle import Status
 from cronoq_cli.model.notice import Incident, Notice
+from cronoq_cli.model.ping import Ping
 from cronoq_cli.model.policy import AttemptEnd
 from cronoq_cli.model.recurring import PassedSlots, Schedule, ScheduleSpec
 from cronoq_cli.model.task import AttemptRecord, Batch, Condition, Edge, TaskRecord, TaskSpec, Transition
@@ -310,9 +311,11 @@ class OccurrenceAsked:
 
 @dataclass(slots=True)
 class ZoneChanged:
-    """The machine's zone is another one: schedules without a zone of their own follow it from now on."""
+    """The machine's zone is another one: schedules without a zone of their own follow it from now on. `message` is the
+    line for the event history; None: none."""
 
     zone: tzinfo
+    message: str | None = None
 
 
 @dataclass(slots=True)
@@ -322,9 +325,12 @@ class ClockChanged:
     None: the clock went back, nothing was missed and nothing decided is repeated. All schedules are looked at anew.
 
     The engine also sees by itself, whenever something falls due, that the two clocks have parted (`occurrences`); this
-    event is for who notices at once. It may come twice for one jump."""
+    event is for who notices at once. It may come twice for one jump. `kind` (as in `model.clock`) and `message` are
+    the line in the event history; without them there is none."""
 
     able_since: float | None = None
+    kind: str = ""
+    message: str | None = None
 
 
 @dataclass(slots=True)
@@ -423,25 +429,6 @@ Action = Start | Stop | Revoke | SendSignal | Forget
 
 
 @dataclass(slots=True)
-class Noticed:
-    """Something about a schedule that its hooks may want to tell, once the step is committed (`Effects.noticed`).
-
-    `kind`: `failure` (an occurrence ended badly; `opens`: the first since a success, which opens an incident),
-    `success`, `recovery` (the success that closes one, told beside `success`), `missed` and `skipped` (slots that
-    became no task; a run of them is told once), `late` (started behind its tolerance). `slot` is the instant named, of
-    a run the oldest; `task` the occurrence, None where there is none. Manual occurrences are not told."""
-
-    kind: str
-    schedule: str
-    at: float
-    task: int | None = None
-    slot: float | None = None
-    count: int = 1
-    opens: bool = False
-    message: str | None = None
-
-
-@dataclass(slots=True)
 class Effects:
     """What one or many events changed, to be committed together, and the actions to perform after that.
 
@@ -464,9 +451,10 @@ class Effects:
     incidents: dict[str, Incident | None] = field(default_factory=dict)
     notices: list[Notice] = field(default_factory=list)
     """What hooks are to be told once this is committed."""
+    pings: list[tuple[str, Ping]] = field(default_factory=list)
+    """Base URLs that are to be told of starts and ends then."""
     schedules: dict[str, Schedule | None] = field(default_factory=dict)
     passed: dict[tuple[str, float, str], PassedSlots] = field(default_factory=dict)
-    noticed: list[Noticed] = field(default_factory=list)
     actions: list[Action] = field(default_factory=list)
 
     @property

@@ -24,6 +24,7 @@ from cronoq_cli.engine.messages import (
     Submitted,
     ZoneChanged,
 )
+from cronoq_cli.engine.notices import subject_of
 from cronoq_cli.engine.occurrences import arm, decide, find_next, look_anew, note_clocks, note_start, withdraw
 from cronoq_cli.engine.passing import tell
 from cronoq_cli.engine.recurrence import Reason
@@ -123,6 +124,7 @@ def _remove(state: State, name: str, now: Now) -> None:
     one = state.schedules.remove(name)
     withdraw(state, one, now, "the schedule was removed")
     state.effects.schedules[name] = None
+    state.incidents.keep(subject_of(name), None)
     tell(state, one, "recurring-removed", now.wall, None)
 
 

@@ -28,7 +28,9 @@ class Heart:
 
 
 class Limits:
-    """Arms the timers of attempts and calls `on_expired(attempt, cause)` when one is reached; `wall` tells the time of day."""
+    """Arms the timers of attempts and calls `on_expired(attempt, cause)` when one is reached.
+
+    `wall` tells the time of day."""
 
     def __init__(
         self, loop: Loop, on_expired: Callable[[Attempt, Cause], None], wall: Callable[[], float] = time.time
