@@ -130,6 +130,38 @@ class ClientStreams:
 
         return load_snapshot(self._gateway.paths)
 
+    # Programs for the caller
+
+    def edit_text(self, text: str, suffix: str) -> str:
+        """The text as the caller's editor leaves it. Raises InvalidError when the editor fails."""
+        from cronoq_cli.client import programs  # brings subprocess along, for those few who need it
+
+        return programs.edit_text(text, suffix, self._gateway.env)
+
+    def ask_yes(self, question: str) -> bool:
+        """Whether the person at the terminal says yes; without a terminal nobody does."""
+        from cronoq_cli.client import programs
+
+        return programs.ask_yes(question)
+
+    def read_crontab(self) -> bytes:
+        """The caller's crontab; empty when there is none. Raises InvalidError."""
+        from cronoq_cli.client import programs
+
+        return programs.read_crontab()
+
+    def write_crontab(self, data: bytes) -> None:
+        """Make this the caller's crontab. Raises InvalidError when it was not taken."""
+        from cronoq_cli.client import programs
+
+        programs.write_crontab(data)
+
+    def keep_copy(self, data: bytes, name: str) -> str:
+        """Keep a copy in a private file beside the store; its path."""
+        from cronoq_cli.client import programs
+
+        return programs.keep_copy(self._gateway.paths.state_dir, data, name)
+
     # The daemon's life
 
     def start_daemon(self, *, standby: bool = False) -> dict[str, Any]:

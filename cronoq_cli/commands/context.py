@@ -57,6 +57,26 @@ class Streams(Protocol):
         """The queue as it is stored now, and the configuration. Changes nothing. Raises InvalidError, StoreError."""
         ...
 
+    def edit_text(self, text: str, suffix: str) -> str:
+        """The text as the caller's editor leaves it. Raises InvalidError when the editor fails."""
+        ...
+
+    def ask_yes(self, question: str) -> bool:
+        """Whether the person at the terminal says yes; without a terminal nobody does."""
+        ...
+
+    def read_crontab(self) -> bytes:
+        """The caller's crontab; empty when there is none. Raises InvalidError when there is no crontab program."""
+        ...
+
+    def write_crontab(self, data: bytes) -> None:
+        """Make this the caller's crontab. Raises InvalidError when it was not taken."""
+        ...
+
+    def keep_copy(self, data: bytes, name: str) -> str:
+        """Keep a copy in a file of its own beside the store, which only its owner can read; its path."""
+        ...
+
 
 @dataclass(slots=True)
 class Context:

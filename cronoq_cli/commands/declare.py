@@ -10,7 +10,8 @@ import contextlib
 import dataclasses
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated, Any, NoReturn, get_type_hints
 
 import typer
@@ -24,6 +25,7 @@ MORE = "More options"
 """The panel of options that only `--help-all` shows."""
 PLAIN_WIDTH = 100
 
+NOTHING: Mapping[type, Collection[str]] = MappingProxyType({})
 _SHOWN = "cronoq.help"
 _OWN = ("help", "help_all")
 
@@ -191,15 +193,17 @@ def verb(
     examples: Sequence[str] = (),
     words_follow: bool = False,
     hidden: bool = False,
+    without: Mapping[type, Collection[str]] = NOTHING,
 ) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
     """Declare a function `(context, ...)` as a verb of `app`; its docstring is the help, its result the exit status.
 
     A parameter whose type is a dataclass of options stands for all of them. `words_follow`: the first word that is
-    no option begins a command, and everything after it belongs to that command. Aliases are not listed.
+    no option begins a command, and everything after it belongs to that command. Aliases are not listed. `without`:
+    for a group of options the fields that this verb does not offer.
     """
 
     def declare(function: Callable[..., int | None]) -> Callable[..., int | None]:
-        call, text = _expand(function), inspect.getdoc(function) or ""
+        call, text = _expand(function, without), inspect.getdoc(function) or ""
         epilog = "\n\n".join(("Examples:" if len(examples) > 1 else "Example:", *examples)) if examples else None
         settings = {"allow_interspersed_args": not words_follow}
         for position, known_as in enumerate((name, *aliases)):
@@ -225,8 +229,15 @@ def _first_clause(text: str) -> str:
     return re.split("[:;]", sentence, maxsplit=1)[0].rstrip(".") + "."
 
 
-def group(app: typer.Typer, name: str, *, help: str, panel: str) -> typer.Typer:  # noqa: A002
-    """A group of verbs below `app`, such as `pool`; without a verb it shows its help."""
+def group(
+    app: typer.Typer,
+    name: str,
+    *,
+    help: str,  # noqa: A002
+    panel: str,
+    alias: str | None = None,
+) -> typer.Typer:
+    """A group of verbs below `app`, such as `pool`; without a verb it shows its help. An alias is not listed."""
     inner = typer.Typer(
         name=name,
         cls=Verbs,
@@ -237,6 +248,8 @@ def group(app: typer.Typer, name: str, *, help: str, panel: str) -> typer.Typer:
     )
     inner.callback()(_begin_group)
     app.add_typer(inner, rich_help_panel=panel)
+    if alias is not None:
+        app.add_typer(inner, name=alias, hidden=True)
     return inner
 
 
@@ -247,7 +260,9 @@ def _begin_group(
     """A group does nothing itself."""
 
 
-def _expand(function: Callable[..., int | None]) -> Callable[..., int | None]:
+def _expand(
+    function: Callable[..., int | None], without: Mapping[type, Collection[str]] = NOTHING
+) -> Callable[..., int | None]:
     """The function Typer sees: groups of options are flat, and the context comes from Typer's."""
     hints = get_type_hints(function, include_extras=True)
     parameters = list(inspect.signature(function).parameters.values())[1:]
@@ -256,7 +271,7 @@ def _expand(function: Callable[..., int | None]) -> Callable[..., int | None]:
     for parameter in parameters:
         kind = hints[parameter.name]
         if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-            fields = _parameters_of(kind)
+            fields = [field for field in _parameters_of(kind) if field.name not in without.get(kind, ())]
             groups[parameter.name] = (kind, tuple(field.name for field in fields))
             flat += fields
         else:

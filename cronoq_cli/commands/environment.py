@@ -24,11 +24,19 @@ def capture_environment(env: Mapping[str, str], *, clean: bool = False) -> tuple
 
     The variables cronoq gave to an enclosing task are not the new task's, except the home that both belong to.
     """
+    return pack_environment(select_variables(env, clean=clean))
+
+
+def select_variables(env: Mapping[str, str], *, clean: bool = False) -> dict[str, str]:
+    """What of the caller's environment a task gets, as `capture_environment` has it."""
     if clean:
-        kept = {name: env[name] for name in CLEAN_NAMES if name in env}
-    else:
-        kept = {k: v for k, v in env.items() if not k.startswith(OWN_PREFIX) or k == KEPT_OWN}
-    text = "\0".join(sorted([f"{name}={value}" for name, value in kept.items()]))
+        return {name: env[name] for name in CLEAN_NAMES if name in env}
+    return {k: v for k, v in env.items() if not k.startswith(OWN_PREFIX) or k == KEPT_OWN}
+
+
+def pack_environment(env: Mapping[str, str]) -> tuple[str, bytes]:
+    """Id and bytes of exactly these variables."""
+    text = "\0".join(sorted([f"{name}={value}" for name, value in env.items()]))
     blob = (text + "\0" if text else "").encode("utf-8", "surrogateescape")
     return hashlib.sha256(blob).hexdigest(), blob
 

@@ -54,12 +54,23 @@ def apply_options(
     target: Any, given: Mapping[str, Any], context: Context, style: Callable[[str], str] = option_of
 ) -> None:
     """Set the fields that `given` speaks of. Raises UsageError naming the option, as `style` writes it."""
+    apply_setters(SETTERS, target, given, context, style)
+    check_together(given)
+
+
+def apply_setters(
+    setters: Mapping[str, Setter],
+    target: Any,
+    given: Mapping[str, Any],
+    context: Context,
+    style: Callable[[str], str] = option_of,
+) -> None:
+    """Set what `given` says, each by its setter. Raises UsageError naming the option, as `style` writes it."""
     for name, value in given.items():
         try:
-            SETTERS[name](target, value, context)
+            setters[name](target, value, context)
         except UsageError as error:
             raise UsageError(f"{style(name)}: {error.message}", hint=error.hint) from error
-    check_together(given)
 
 
 def check_together(given: Mapping[str, Any]) -> None:
@@ -170,31 +181,38 @@ def _text(field: str) -> Setter:
     return put
 
 
-def _flag(field: str) -> Setter:
+def set_flag(field: str) -> Setter:
+    """Sets a field to what a flag says."""
+
     def put(target: Any, value: bool, context: Context) -> None:
         setattr(target, field, value)
 
     return put
 
 
-def _parsed(field: str, parse: Callable[[str], Any]) -> Setter:
+def set_parsed(field: str, parse: Callable[[str], Any]) -> Setter:
+    """Sets a field to what `parse` makes of the text."""
+
     def put(target: Any, text: str, context: Context) -> None:
         setattr(target, field, parse(text))
 
     return put
 
 
-def _count(field: str, least: int, most: int) -> Setter:
-    return _parsed(field, lambda text: parse_count(text, least=least, most=most))
+def set_count(field: str, least: int, most: int) -> Setter:
+    """Sets a field to a whole number within bounds."""
+    return set_parsed(field, lambda text: parse_count(text, least=least, most=most))
 
 
-def _word(field: str, known: tuple[str, ...]) -> Setter:
+def set_word(field: str, known: tuple[str, ...]) -> Setter:
+    """Sets a field to one of the known words."""
+
     def parse(text: str) -> str:
         if text not in known:
             raise UsageError(f"{text!r} is not known here", hint=hint_for(text, known))
         return text
 
-    return _parsed(field, parse)
+    return set_parsed(field, parse)
 
 
 def _codes(field: str) -> Setter:
@@ -251,7 +269,9 @@ def _put_in(target: Any, text: str, context: Context) -> None:
     target.not_before = context.now() + parse_duration(text.strip().removeprefix("+"))
 
 
-def _moment(field: str) -> Setter:
+def set_moment(field: str) -> Setter:
+    """Sets a field to a moment as people write it, in unix seconds."""
+
     def put(target: Any, text: str, context: Context) -> None:
         setattr(target, field, parse_moment(text, now=context.now(), zone=context.zone()))
 
@@ -306,54 +326,54 @@ def _check_reaction(target: Any, words: list[str], context: Context) -> None:
 SETTERS: dict[str, Setter] = {
     "name": _text("name"),
     "pool": _text("pool"),
-    "priority": _parsed("priority", parse_priority),
-    "key": _parsed("key", parse_key),
-    "once": _flag("once"),
-    "unique": _parsed("unique_s", parse_positive_duration),
-    "if_exists": _word("if_exists", ("return", "refuse", "replace")),
+    "priority": set_parsed("priority", parse_priority),
+    "key": set_parsed("key", parse_key),
+    "once": set_flag("once"),
+    "unique": set_parsed("unique_s", parse_positive_duration),
+    "if_exists": set_word("if_exists", ("return", "refuse", "replace")),
     "kind": _text("kind"),
     "after": _edges(Condition.SUCCESS),
     "after_any": _edges(Condition.ANY),
     "after_fail": _edges(Condition.FAIL),
-    "await_deps": _parsed("await_deps_s", parse_duration),
+    "await_deps": set_parsed("await_deps_s", parse_duration),
     "in_": _put_in,
-    "at": _moment("not_before"),
-    "timeout": _parsed("timeout_s", parse_positive_duration),
-    "kill_at": _moment("kill_at"),
-    "heartbeat": _parsed("heartbeat_s", parse_positive_duration),
-    "stop_signal": _parsed("stop_signal", parse_signal),
-    "grace": _parsed("grace_s", parse_duration),
-    "retries": _count("retries", 0, MOST_RETRIES),
-    "backoff": _parsed("backoff", parse_backoff),
+    "at": set_moment("not_before"),
+    "timeout": set_parsed("timeout_s", parse_positive_duration),
+    "kill_at": set_moment("kill_at"),
+    "heartbeat": set_parsed("heartbeat_s", parse_positive_duration),
+    "stop_signal": set_parsed("stop_signal", parse_signal),
+    "grace": set_parsed("grace_s", parse_duration),
+    "retries": set_count("retries", 0, MOST_RETRIES),
+    "backoff": set_parsed("backoff", parse_backoff),
     "retry_on": _codes("retry_on"),
     "no_retry_on": _codes("no_retry_on"),
     "success_codes": _codes("success_codes"),
-    "on_lost": _word("on_lost", tuple(word.value for word in OnLost)),
-    "slots": _count("slots", 1, MOST_SLOTS),
+    "on_lost": set_word("on_lost", tuple(word.value for word in OnLost)),
+    "slots": set_count("slots", 1, MOST_SLOTS),
     "tag": _put_tags,
     "env": _put_env,
     "env_file": _put_env_file,
     "clean_env": lambda target, value, context: None,
     "cwd": _put_cwd,
     "umask": _put_umask,
-    "nice": _count("nice", 0, 19),
+    "nice": set_count("nice", 0, 19),
     "stdin": _put_stdin,
-    "split": _flag("split"),
+    "split": set_flag("split"),
     "stdout": _output("stdout"),
     "stderr": _output("stderr"),
     "shell": _put_shell,
-    "keep": _parsed("keep_s", parse_duration),
-    "hold": _flag("hold"),
-    "start_at": _moment("start_at"),
-    "tolerance": _parsed("tolerance_s", parse_duration),
-    "on_miss": _word("on_miss", tuple(word.value for word in OnMiss)),
-    "deadline": _moment("deadline"),
-    "expires": _moment("expires_at"),
-    "estimate": _parsed("estimate_s", parse_positive_duration),
+    "keep": set_parsed("keep_s", parse_duration),
+    "hold": set_flag("hold"),
+    "start_at": set_moment("start_at"),
+    "tolerance": set_parsed("tolerance_s", parse_duration),
+    "on_miss": set_word("on_miss", tuple(word.value for word in OnMiss)),
+    "deadline": set_moment("deadline"),
+    "expires": set_moment("expires_at"),
+    "estimate": set_parsed("estimate_s", parse_positive_duration),
     "use": _put_uses,
     "tenant": _text("tenant"),
     "on": _put_labels,
-    "group": _parsed("group", _parse_group),
+    "group": set_parsed("group", _parse_group),
     "on_success": _check_reaction,
     "on_failure": _check_reaction,
     "on_end": _check_reaction,

@@ -93,7 +93,7 @@ def submit(
     request.dry_run, request.no_wait = answer.dry_run, answer.no_wait
     reply = ask(context, request)
     if answer.wait or answer.follow:
-        return _until_the_end(context, reply, answer)
+        return until_the_end(context, submitted_ids(reply), answer)
     _print_answer(context, reply, request, answer)
     return reply.exit
 
@@ -120,8 +120,8 @@ def _document(reply: Reply, request: Submit) -> dict[str, Any]:
     return {"task": tasks_of(reply.doc)[0]}
 
 
-def _until_the_end(context: Context, reply: Reply, answer: AnswerOptions) -> int:
-    ids = submitted_ids(reply)
+def until_the_end(context: Context, ids: list[int], answer: AnswerOptions) -> int:
+    """Wait for tasks, or follow the only one, as was asked for; the exit status that their ends mean."""
     if not answer.quiet:
         warn_of_own_slot(context, Selector(refs=format_ids(ids).split(",")))
     if answer.follow:

@@ -141,13 +141,18 @@ class Orders:
 
     def _find_stdin(self, task_id: int, spec: TaskSpec) -> str | None:
         """The file the task reads; what was kept with it, or what it gathers, is laid out as a file, once."""
-        if not spec.stdin_kept and not spec.members:
+        if not spec.stdin_kept and spec.stdin_text is None and not spec.members:
             return spec.stdin
         path = os.path.join(self._paths.stdin_dir, str(task_id))
         if not os.path.exists(path):
-            kept = None if spec.members else self._scheduler.store.find_stdin(task_id)
-            _write_private(path, kept or self._describe_members(spec.members))
+            _write_private(path, self._find_input(task_id, spec))
         return path
+
+    def _find_input(self, task_id: int, spec: TaskSpec) -> bytes:
+        if spec.stdin_text is not None:
+            return os.fsencode(spec.stdin_text)
+        kept = None if spec.members else self._scheduler.store.find_stdin(task_id)
+        return kept or self._describe_members(spec.members)
 
     def _describe_members(self, members: Sequence[int]) -> bytes:
         """What a gathering task reads: one JSON line a member (specification section 5), in their order."""

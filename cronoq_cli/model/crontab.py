@@ -57,7 +57,8 @@ class CrontabJob(msgspec.Struct, kw_only=True):
 
     `command` is what the shell gets, `stdin` what stands behind the first bare `%` (None: nothing). `variables` are
     those set above the line, in order; `tz` the CRON_TZ in force; `user` the column of a system crontab; `mailto`
-    is "" for no mail and None when never set. `options` come from the comment an export wrote above the line.
+    is "" for no mail and None when never set. `options` come from the comment an export wrote above the line, and
+    `named` says that the name does too; `comment` has the other comments right above it.
     """
 
     line: int
@@ -69,6 +70,8 @@ class CrontabJob(msgspec.Struct, kw_only=True):
     tz: str | None = None
     user: str | None = None
     options: dict[str, Any] = {}
+    named: bool = False
+    comment: str = ""
 
     @property
     def mailto(self) -> str | None:
@@ -138,6 +141,7 @@ class _Reader:
         self.tz: str | None = None
         self.bad_tz: str | None = None
         self.options: dict[str, Any] = {}
+        self.comments: list[str] = []
         self.names = NameGiver()
 
     def read(self, number: int, text: str) -> None:
@@ -152,6 +156,7 @@ class _Reader:
             line.warnings.append("ends with a carriage return, passed over (the file was written on Windows)")
         bare = text.strip(" \t")
         if not bare:
+            self.comments = []
             return
         if bare.startswith("#"):
             self._take_comment(line, bare)
@@ -160,11 +165,12 @@ class _Reader:
             self._take(line, text)
         except CronoqError as error:
             line.kind, line.reason = LineKind.ERROR, error.line()
-        self.options = {}
+        self.options, self.comments = {}, []
 
     def _take_comment(self, line: CrontabLine, bare: str) -> None:
         line.kind, self.options = LineKind.COMMENT, {}
         if not bare.startswith(OPTIONS_MARK):
+            self.comments.append(bare)
             return
         try:
             found = json.loads(bare.removeprefix(OPTIONS_MARK))
@@ -235,6 +241,8 @@ class _Reader:
                 tz=self.tz,
                 user=user,
                 options=self.options,
+                named=isinstance(given, str),
+                comment="\n".join(self.comments),
             )
         )
 

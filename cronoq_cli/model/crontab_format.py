@@ -16,8 +16,9 @@ def format_crontab(jobs: Sequence[CrontabJob], *, system: bool = False) -> str:
     """The text of a crontab with these jobs; `system` writes the user column.
 
     What a crontab cannot say (name, options, a variable that is not set for one job) stands as JSON in a comment
-    above the line. Jobs of the machine's zone come first, since CRON_TZ cannot be taken back. Raises InvalidError
-    `not-in-crontab`, naming the job, for what has no spelling there: seconds, newlines, a backslash before %.
+    above the line, below the job's own comments. Jobs of the machine's zone come first, since CRON_TZ cannot be taken
+    back. Raises InvalidError `not-in-crontab`, naming the job, for what has no spelling there: seconds, newlines, a
+    backslash before %.
     """
     lines: list[str] = []
     variables: dict[str, str] = {}
@@ -32,6 +33,7 @@ def format_crontab(jobs: Sequence[CrontabJob], *, system: bool = False) -> str:
             tz = job.tz
         unset = [name for name in variables if name not in job.variables]
         options = {"name": job.name, **({"unset": unset} if unset else {}), **job.options}
+        lines += [line for line in job.comment.split("\n") if line]
         lines += [f"{OPTIONS_MARK} {json.dumps(options)}", _format_job(job, system)]
     return "".join(line + "\n" for line in lines)
 
@@ -80,6 +82,11 @@ def take_over_lines(text: bytes, numbers: Collection[int]) -> bytes:
     lines = text.split(b"\n")
     mark = TAKEN.encode()
     return b"\n".join(mark + line if number in numbers else line for number, line in enumerate(lines, 1))
+
+
+def list_taken_lines(text: bytes) -> list[int]:
+    """The numbers of the lines that were taken over."""
+    return [number for number, line in enumerate(text.split(b"\n"), 1) if line.startswith(TAKEN.encode())]
 
 
 def give_back_lines(text: bytes) -> bytes:

@@ -41,7 +41,8 @@ class ScheduleSpec(msgspec.Struct, omit_defaults=True, kw_only=True):
 
     `tz` None follows the machine's zone. `priority_given`: caught-up occurrences keep the template's priority,
     else they are low. Durations are seconds, `until` unix seconds. `hooks` are commands by the name of the notice
-    (`on_failure`, ...). `ping`: the URL told of starts and ends, None: nobody is told.
+    (`on_failure`, ...). `ping`: the URL told of starts and ends, None: nobody is told. `comment` is what people wrote
+    above it, lines that begin with `#`: kept for `edit` and `export`.
     """
 
     name: str
@@ -65,6 +66,7 @@ class ScheduleSpec(msgspec.Struct, omit_defaults=True, kw_only=True):
     deadline_after_s: float | None = None
     hooks: dict[str, str] = {}
     ping: str | None = None
+    comment: str = ""
 
     @property
     def when(self) -> str:
@@ -132,9 +134,14 @@ class Schedule(msgspec.Struct, kw_only=True):
 
 def parse_schedule_name(text: str) -> str:
     """The name itself. Raises UsageError: it becomes part of keys `NAME@<UTC start>`, so it has no @ : / +."""
-    if len(text) > LONGEST_NAME or not _NAME.fullmatch(text) or text == "last":
+    if not is_schedule_name(text):
         raise UsageError(
             f"{text[:LONGEST_NAME]!r} is not a name for a schedule",
             hint="a name starts with a letter or _ and goes on with letters, digits and _ . -, at most 100",
         )
     return text
+
+
+def is_schedule_name(text: str) -> bool:
+    """Whether a text can be the name of a schedule; no cron expression can."""
+    return len(text) <= LONGEST_NAME and _NAME.fullmatch(text) is not None and text != "last"

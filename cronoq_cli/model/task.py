@@ -112,6 +112,8 @@ class TaskSpec(msgspec.Struct, omit_defaults=True, kw_only=True):
     nice: int | None = None
     stdin: str | None = None
     stdin_kept: bool = False
+    stdin_text: str | None = None
+    """A short input kept with the spec itself, so that each occurrence of a schedule has it."""
     split: bool = False
     stdout: str | None = None
     stderr: str | None = None

@@ -133,6 +133,7 @@ class Caller:
         self.umask = 0o027
         self.stdin = b""
         self.terminal = False
+        self.columns: int | None = None
         self.interactive = False
         self.err = io.StringIO()
         """What the line that runs now has written to stderr so far."""
@@ -159,6 +160,7 @@ class Caller:
             stdin_tty=self.interactive,
             stdout_tty=self.terminal,
             stderr_tty=self.interactive,
+            columns=self.columns,
         )
         status = run_line(list(words), context)
         return Line(status, out.getvalue(), err.getvalue())

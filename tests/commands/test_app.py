@@ -21,7 +21,7 @@ def test_every_verb_has_help_with_an_example(caller: Caller) -> None:
         line = caller(name, "--help")
         assert (line.status, line.err) == (0, "")
         assert line.out.startswith(f"Usage: cronoq {name}")
-        if name not in ("pool", "resource", "recurring", "daemon", "follow"):
+        if name not in ("pool", "resource", "recurring", "cron", "daemon", "follow"):
             assert f"cronoq {'' if name in ('add', 'status', 'list', 'kill', 'log') else name}" in line.out
             assert "Example" in line.out
 
@@ -29,7 +29,7 @@ def test_every_verb_has_help_with_an_example(caller: Caller) -> None:
 def test_every_verb_but_the_foreground_daemon_has_json() -> None:
     command = build_command()
     verbs = {name: verb for name, verb in command.commands.items() if not hasattr(verb, "commands")}
-    for group in ("pool", "resource", "daemon"):
+    for group in ("pool", "resource", "daemon", "recurring"):
         verbs |= {f"{group} {name}": verb for name, verb in command.commands[group].commands.items()}
     without = {name for name, verb in verbs.items() if "json" not in {param.name for param in verb.params}}
     assert without == {"daemon run", "follow"}

@@ -64,7 +64,11 @@ class Style:
 
     def local(self, text: str | None) -> str:
         """A moment of a document (RFC 3339) in the caller's zone, or `-`."""
-        return "-" if text is None else format_local(moment_of(text), self.zone, now=self.now)
+        return "-" if text is None else self.local_moment(moment_of(text))
+
+    def local_moment(self, at: float) -> str:
+        """A moment in the caller's zone."""
+        return format_local(at, self.zone, now=self.now)
 
     @property
     def zone_name(self) -> str:

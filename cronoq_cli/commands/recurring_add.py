@@ -1,0 +1,87 @@
+"""`cronoq recurring add`: a schedule from the command line, answered with its words and its next runs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cronoq_cli.commands.answers import Json, ask
+from cronoq_cli.commands.context import Context
+from cronoq_cli.commands.declare import argument, option, verb
+from cronoq_cli.commands.options import SpecOptions
+from cronoq_cli.commands.render.json import print_json
+from cronoq_cli.commands.render.notes import print_notes
+from cronoq_cli.commands.schedule_options import NOT_RECURRING, ScheduleOptions, build_schedule
+from cronoq_cli.commands.submission import CommandOptions, read_command
+from cronoq_cli.errors import InvalidError, UsageError
+from cronoq_cli.wire.schedules import ApplySchedules
+
+EXAMPLES = (
+    "cronoq recurring add backup '30 2 * * *' -- ./backup.sh",
+    "cronoq recurring add poll --every 90s --timeout 1m -- ./poll",
+    "cronoq recurring add report '0 9 * * mon-fri' --tz Europe/Berlin --retries 3 -- ./report",
+)
+WORDS = "NAME EXPR|--every DUR -- COMMAND [ARG]..."
+
+
+def declare(app: typer.Typer) -> None:
+    """Declare the verb."""
+    verb(app, "add", examples=EXAMPLES, without={SpecOptions: NOT_RECURRING})(add)
+
+
+def add(
+    context: Context,
+    schedule: ScheduleOptions,
+    spec: SpecOptions,
+    command: CommandOptions,
+    words: Annotated[list[str] | None, argument(WORDS, help="The name, when it runs, and the command.")] = None,
+    paused: Annotated[bool, option("--paused", help="Add it paused: cronoq recurring resume starts it.")] = False,
+    dry_run: Annotated[bool, option("--dry-run", help="Check all of it, add nothing, say when it would run.")] = False,
+    json: Json = False,
+) -> int | None:
+    """Run a command again and again: by a cron expression (quoted), @daily and the like, @reboot, or --every DUR.
+
+    Answers with the schedule in words and its next runs. A name that exists is replaced. Environment, directory and
+    umask are recorded now, as of submit; a command with options of its own stands behind --. Each run is a task.
+    """
+    context.json = json
+    name, when, rest = _divide(words or [], schedule)
+    found, envs = build_schedule(context, name, when, schedule, spec, read_command(rest, command))
+    reply = ask(context, ApplySchedules(specs=[found], envs=envs, paused=paused, dry_run=dry_run))
+    from cronoq_cli.commands.render.schedule_plan import list_plan_notes, print_plan
+
+    (document,) = reply.doc["recurring"]
+    if json:
+        print_json(context, reply.doc)
+    else:
+        done = "unchanged" if reply.doc.get("unchanged") else "replaced" if reply.doc.get("replaced") else "added"
+        print_plan(context, document, f"would be {done}" if dry_run else done)
+    print_notes(context, list_plan_notes(context, document))
+    return reply.exit
+
+
+def _divide(words: list[str], schedule: ScheduleOptions) -> tuple[str, str, list[str]]:
+    """Name, time and command of the words. Raises UsageError for what is missing."""
+    if not words:
+        raise UsageError("no name was given", hint=f"cronoq recurring add {WORDS}")
+    if schedule.every is not None:
+        if schedule.seconds:
+            raise UsageError("--seconds with --every", hint="it belongs to an expression of six fields")
+        return words[0], f"@every {schedule.every}", words[1:]
+    if len(words) < 2:
+        raise UsageError("it was not said when", hint="give an expression such as '30 2 * * *', or --every DUR")
+    if not words[2:] and not _is_time(words[1]):
+        raise UsageError("it was not said when", hint=f"cronoq recurring add {WORDS}")
+    if words[1].isdigit() or words[1] == "*":
+        raise InvalidError(
+            f"bad schedule: {words[1]!r} is one field of five",
+            hint="quote the expression, or the shell takes it apart: '30 2 * * *'",
+            code="bad-schedule",
+        )
+    return words[0], words[1], words[2:]
+
+
+def _is_time(word: str) -> bool:
+    """Whether a word can be meant as a time: it is a macro or has several fields."""
+    return word.startswith("@") or len(word.split()) > 1
