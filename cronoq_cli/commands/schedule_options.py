@@ -30,6 +30,8 @@ from cronoq_cli.commands.submission import Command
 from cronoq_cli.errors import UsageError
 from cronoq_cli.model.duration import parse_duration, parse_positive_duration
 from cronoq_cli.model.moment import load_zone, parse_moment
+from cronoq_cli.model.notice import HOOK_NAMES
+from cronoq_cli.model.ping import parse_ping_url
 from cronoq_cli.model.recurring import CatchUp, Overlap, ScheduleSpec, parse_schedule_name
 from cronoq_cli.model.task import OnMiss, TaskSpec
 from cronoq_cli.model.words import hint_for
@@ -42,7 +44,7 @@ NOT_RECURRING = frozenset(
     " tolerance on_miss on_success on_failure on_end group".split()
 )
 """Options of a task that mean nothing for one that is made anew for each slot, or that a schedule has itself."""
-HOOKS = ("on_failure", "on_success", "on_missed", "on_late", "on_recovery")
+HOOKS = tuple(HOOK_NAMES.values())
 """The notices that a schedule can have a command for."""
 MOST_INPUT = 64 * 1024
 """Bytes of input kept with a schedule: every occurrence carries them."""
@@ -96,6 +98,9 @@ class ScheduleOptions:
             metavar="ON=CMD",
         ),
     ] = None
+    ping: Annotated[
+        Word, option("--ping", help="Ask for URL/start, URL or URL/fail when it starts and ends.", metavar="URL")
+    ] = None
 
 
 def _put_zone(target: Any, text: str, context: Context) -> None:
@@ -131,6 +136,7 @@ SETTERS: dict[str, Setter] = {
     "on_miss": set_word("on_miss", tuple(word.value for word in OnMiss)),
     "deadline_after": set_parsed("deadline_after_s", parse_positive_duration),
     "hook": _put_hooks,
+    "ping": set_parsed("ping", parse_ping_url),
 }
 """For each field of a schedule what it sets of a ScheduleSpec; `when` it runs is for `put_timing`."""
 

@@ -127,6 +127,7 @@ def _schedule_fields(spec: ScheduleSpec) -> list[tuple[str, Any]]:
         ("tolerance", _span(spec.tolerance_s)),
         ("on_miss", spec.on_miss),
         ("deadline_after", _span(spec.deadline_after_s)),
+        ("ping", spec.ping),
     ]
 
 

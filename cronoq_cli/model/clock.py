@@ -6,6 +6,7 @@ neither can be set, and all three are slewed together, so that only a jump parts
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -59,14 +60,14 @@ def decide_jumps(before: ClockReading, after: ClockReading) -> list[Jump]:
 
 def _describe_sleep(slept_s: float, after: ClockReading) -> Jump:
     message = (
-        f"the machine was suspended for {format_duration(round(slept_s))}, until {format_utc(round(after.wall))}; "
+        f"the machine was suspended for {format_duration(round(slept_s))}, until {format_utc(math.floor(after.wall))}; "
         "what recurs and fell due meanwhile is left to catch-up, time limits and intervals did not count it"
     )
     return Jump(JumpKind.RESUMED, slept_s, message)
 
 
 def _describe_step(stepped_s: float, after: ClockReading) -> Jump:
-    to, length = format_utc(round(after.wall)), format_duration(round(abs(stepped_s)))
+    to, length = format_utc(math.floor(after.wall)), format_duration(round(abs(stepped_s)))
     if stepped_s > 0:
         follows = "what recurs and would have fallen due between is left to catch-up"
         return Jump(JumpKind.STEPPED, stepped_s, f"the clock was set forward by {length}, to {to}; {follows}")
@@ -78,6 +79,6 @@ def describe_freeze(late_s: float, after: ClockReading) -> Jump:
     """The jump of a process that stood still, known by a wake-up that came `late_s` too late."""
     message = (
         f"the daemon stood still: a wake-up came {format_duration(round(late_s))} late, at "
-        f"{format_utc(round(after.wall))}; what recurs and fell due meanwhile is left to catch-up"
+        f"{format_utc(math.floor(after.wall))}; what recurs and fell due meanwhile is left to catch-up"
     )
     return Jump(JumpKind.FROZEN, late_s, message)

@@ -166,18 +166,21 @@ def test_a_job_runs_as_cron_would_run_it(planner: Caller) -> None:
     assert (first.template.umask, cat.template.umask) == (0o022, 0o022)
 
 
-def test_mailto_becomes_notices_where_there_is_a_sendmail(planner: Caller, tmp_path: Path) -> None:
+def test_mailto_becomes_a_hook_that_mails_output_where_there_is_a_sendmail(planner: Caller, tmp_path: Path) -> None:
     text = "MAILTO=ann@example.org,bob\n0 1 * * * job\n"
     planner.env["PATH"] = str(tmp_path)
-    (tmp_path / "sendmail").write_text("#!/bin/sh\ncat\n")
+    (tmp_path / "sendmail").write_text('#!/bin/sh\necho "$@"; cat\n')
     (tmp_path / "sendmail").chmod(0o755)
     ok(planner("recurring", "import", write(planner, text)))
     hooks = table(planner)["job"].hooks
-    assert set(hooks) == {"on_failure", "on_missed", "on_recovery"}
-    done = subprocess.run(
-        ["/bin/sh", "-c", hooks["on_failure"]], input=b'{"schema":1}', capture_output=True, check=True
-    )
-    assert done.stdout == b"To: ann@example.org, bob\nSubject: cronoq: job failed\n\n" + b'{"schema":1}'
+    assert set(hooks) == {"on_end"}
+    (tmp_path / "log").write_text("printed\n")
+    line = ["/bin/sh", "-c", hooks["on_end"]]
+    mail = subprocess.run(line, env={"CRONOQ_LOG": str(tmp_path / "log")}, capture_output=True, check=True).stdout
+    words, _, body = mail.partition(b"\n\n")
+    assert words.startswith(b"-i -t\nFrom: ")
+    assert b"\nTo: ann@example.org, bob\nSubject: Cron <" in words
+    assert body == b"printed\n"
     exported = ok(planner("recurring", "export", "--crontab"))
     (tmp_path / "sendmail").unlink()
     before = table(planner)
@@ -316,7 +319,8 @@ OPTIONS = st.lists(
         st.sampled_from(
             [
                 ("--overlap", "queue"), ("--overlap", "replace"), ("--catch-up", "all"), ("--catch-up", "none"),
-                ("--reserve",), ("--tolerance", "5s"), ("--max-runs", "3"), ("--pause-after-failures", "2"),
+                ("--reserve",), ("--ping", "https://h/x?a=1"),
+                ("--tolerance", "5s"), ("--max-runs", "3"), ("--pause-after-failures", "2"),
                 ("--until", "2027-03-08T07:00:00.250Z"), ("--hook", "on_failure=mail 'x' \"y\""), ("-P", "low"),
                 ("--retries", "4"), ("--backoff", "fixed:90s"), ("--retry-on", "1,5-9"), ("--success-codes", "3"),
                 ("--stop-signal", "INT"), ("--on-lost", "hold"), ("--slots", "2"), ("--nice", "5"), ("-e", "err.log"),

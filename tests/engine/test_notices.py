@@ -6,11 +6,15 @@ from typing import Any
 
 import pytest
 
-from cronoq_cli.engine.messages import Cancelled
+from cronoq_cli.engine.live import Now
+from cronoq_cli.engine.messages import Cancelled, ClockChanged, OccurrenceAsked, SchedulesApplied
 from cronoq_cli.engine.notices import MOST_OPEN, Happening, Incidents, note
 from cronoq_cli.engine.state import State
 from cronoq_cli.model.lifecycle import Status
 from cronoq_cli.model.notice import Incident, Notice, Told
+from cronoq_cli.model.ping import Ping
+from cronoq_cli.model.recurring import CatchUp, ScheduleSpec
+from cronoq_cli.model.task import TaskSpec
 from tests.engine.story import Story
 
 ALL = frozenset(Told)
@@ -22,6 +26,7 @@ class Telling(Story):
 
     def __init__(self, wanted: frozenset[Told] = BUT_END, **more: Any) -> None:
         self.told: list[Notice] = []
+        self.pings: list[tuple[str, Ping]] = []
         self.incidents: dict[str, Incident] = {}
 
         def setup(state: State) -> None:
@@ -36,6 +41,7 @@ class Telling(Story):
         self.shelf.commit(effects)
         self.orders += effects.actions
         self.told += effects.notices
+        self.pings += effects.pings
         for subject, incident in effects.incidents.items():
             self.incidents.pop(subject, None)
             if incident is not None:
@@ -190,3 +196,74 @@ def test_of_very_many_open_incidents_the_oldest_is_forgotten() -> None:
     note(incidents, Happening(told=Told.FAILURE, pool="p", key="new"), Story().now)
     assert len(incidents.open) == MOST_OPEN
     assert incidents.changed["0"] is None
+
+
+# -- schedules -----------------------------------------------------------------------------------------------------
+
+
+def schedule(story: Story, *, hooks: tuple[str, ...] = (), **more: Any) -> None:
+    """Add a schedule that runs each minute."""
+    template = TaskSpec(name="job", command=["true"])
+    spec = ScheduleSpec(name="job", template=template, expr="* * * * *", hooks=dict.fromkeys(hooks, "tell"), **more)
+    story.handle(SchedulesApplied([spec]))
+
+
+def occur(story: Story, code: int) -> int:
+    """The next occurrence, from its start to its end."""
+    story.take_orders()
+    story.pass_time(60)
+    (task_id,) = story.started()
+    story.end(task_id, code)
+    return task_id
+
+
+def test_a_schedule_has_one_incident_whatever_the_keys_of_its_occurrences() -> None:
+    story = Telling(frozenset())
+    schedule(story, hooks=("on_failure", "on_recovery"))
+    first = occur(story, 1)
+    occur(story, 1)
+    last = occur(story, 0)
+    assert story.take() == [(Told.FAILURE, first), (Told.RECOVERY, last)]
+
+
+def test_missed_slots_are_told_as_one_and_counted() -> None:
+    story = Telling()
+    schedule(story, catch_up=CatchUp.NONE)
+    story.now = Now(story.now.wall + 600, story.now.awake)
+    story.handle(ClockChanged(story.now.wall))
+    (notice,) = story.told
+    assert (notice.told, notice.task, notice.schedule, notice.count) == (Told.MISSED, None, "job", 1)
+    assert notice.due_at is not None
+    assert notice.due_at < story.now.wall - 500
+    success = occur(story, 0)
+    assert story.take()[1:] == [(Told.SUCCESS, success), (Told.RECOVERY, success)]
+
+
+def test_an_occurrence_started_by_hand_tells_nothing_and_closes_nothing() -> None:
+    story = Telling(ALL)
+    schedule(story, ping="http://h/x")
+    by_hand = story.handle(OccurrenceAsked("job"))
+    story.end(by_hand, 1)
+    assert (story.take(), story.pings) == ([], [])
+    occur(story, 1)
+    story.take()
+    story.end(story.handle(OccurrenceAsked("job")), 0)
+    assert story.take() == []
+
+
+def test_pings_tell_of_the_first_start_and_the_last_end() -> None:
+    story = Telling(frozenset())
+    schedule(story, ping="http://h/x")
+    occur(story, 0)
+    occur(story, 1)
+    pings = [ping for base, ping in story.pings if base == "http://h/x"]
+    assert pings == [Ping.START, Ping.SUCCESS, Ping.START, Ping.FAILURE]
+
+
+def test_a_removed_schedule_leaves_no_incident() -> None:
+    story = Telling()
+    schedule(story)
+    occur(story, 1)
+    assert list(story.incidents) == ["recurring job"]
+    story.handle(SchedulesApplied([], removed=["job"]))
+    assert story.incidents == {}

@@ -158,6 +158,7 @@ def _policy_facts(schedule: Document, style: Style) -> Iterator[Fact]:
     yield Fact("deadline after", _span(spec.get("deadline_after_s")))
     for name, command in spec.get("hooks", {}).items():
         yield Fact(name.replace("_", " "), command)
+    yield Fact("ping", spec.get("ping"))
     yield Fact("comment", spec.get("comment"))
 
 

@@ -222,6 +222,7 @@ class SqliteReader:
             with contextlib.suppress(rows.DamagedRowError):
                 found.append(rows.decode_json(data, Notice))
         return found
+
     def list_schedules(self) -> list[Schedule]:
         """All schedules that can be decoded, by name."""
         return self._read_schedules()[0]
