@@ -10,10 +10,12 @@ PARALLEL = -n 2 --dist loadfile
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help try test check format coverage clean
+BENCH_FILE ?= benchmarks/last.json
+
+.PHONY: help try bench bench-quick test check format coverage clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 try: $(VENV)/.installed ## set cronoq up in .venv and run a first real job in a throw-away home
 	@bash tests/first_job.sh $(BIN)/cronoq
@@ -27,6 +29,12 @@ check: $(VENV)/.developed ## all that CI runs: style, types, layers, tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest $(PARALLEL)
+
+bench: $(VENV)/.developed ## measure cronoq beside its peers (half an hour on an otherwise idle machine)
+	$(BIN)/python -m benchmarks --json $(BENCH_FILE)
+
+bench-quick: $(VENV)/.developed ## the same in about two minutes, smaller
+	$(BIN)/python -m benchmarks --quick --json $(BENCH_FILE)
 
 format: $(VENV)/.developed ## put the source into its standard form
 	$(BIN)/ruff check --fix-only --quiet .

@@ -24,6 +24,7 @@ from cronoq_cli.wire.requests import (
     DaemonStop,
     Reply,
     Request,
+    ShowWindow,
     Submit,
     WaitTasks,
     Watch,
@@ -42,7 +43,7 @@ _TRIES = 5
 _STARTS = 3
 """The daemon that was found running, or was started, may be killed in the same moment: that is no reason to give up."""
 
-REPEATABLE = (*READS, WaitTasks, Watch, *ANY_VERSION)
+REPEATABLE = (*READS, ShowWindow, WaitTasks, Watch, *ANY_VERSION)
 """Requests that do no harm when they are carried out twice."""
 
 

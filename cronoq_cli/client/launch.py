@@ -75,6 +75,8 @@ def launch_daemon(paths: Paths, env: Mapping[str, str], *, standby: bool = False
             running = None if standby else _find_running(paths)
             if running is not None:
                 return running
+            if not standby and (served := _find_service(paths, env)) is not None:
+                return served
             try:
                 return Launch(started=True, about=_start(paths, env, standby=standby))
             except RemoteError as error:
@@ -90,6 +92,17 @@ def _find_running(paths: Paths) -> Launch | None:
         return None
     with connection:
         return Launch(started=False, about=find_status(connection))
+
+
+def _find_service(paths: Paths, env: Mapping[str, str]) -> Launch | None:
+    """The daemon that the user's systemd has started, where it is installed as its service; None: start one here."""
+    from cronoq_cli.client.unit import start_service
+
+    was_stopped = os.path.lexists(os.fsencode(paths.stopped_mark))
+    if not start_service(paths, env):
+        return None
+    running = _find_running(paths)
+    return running and Launch(started=True, about={**running.about, "was_stopped": was_stopped})
 
 
 def find_status(connection: Connection) -> dict[str, Any]:

@@ -15,9 +15,10 @@ from cronoq_cli.config.paths import Paths
 from cronoq_cli.config.pools import PoolSettings
 from cronoq_cli.config.settings import Settings
 from cronoq_cli.errors import ExitStatus, InvalidError, NoDaemonError, NotFoundError, StoreError, UsageError
+from cronoq_cli.logs.cap import can_cut
 from cronoq_cli.model.ids import find_run
 from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
-from cronoq_cli.model.places import log_places
+from cronoq_cli.model.places import describe_cap, log_places
 from cronoq_cli.model.snapshot import Defaults, describe_pool, describe_resource, describe_task, describe_transition
 from cronoq_cli.model.task import Priority, TaskRecord
 from cronoq_cli.model.words import hint_for, is_key
@@ -178,7 +179,8 @@ class _Offline:
             facts |= {"attempts": reader.list_attempts(record.id), "edges": reader.list_edges(record.id)}
             for attempt in facts["attempts"]:
                 attempt.log, attempt.stderr_log = log_places(record.spec, self._logs_dir, record.id, attempt.number)
-            documents.append(self._describe(record, **facts))
+            cap = describe_cap(record.spec, self._settings.logs.cap, holes=can_cut(self._logs_dir))
+            documents.append(self._describe(record, **facts) | cap)
         return {"task": documents[0]} if len(documents) == 1 else {"tasks": documents}
 
     def list_events(self, request: Events) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from cronoq_cli.client.connection import Connection, ConnectionLost, ProcessEnd, find_connection
@@ -16,7 +16,9 @@ from cronoq_cli.wire.codec import RemoteError
 from cronoq_cli.wire.requests import Reply, Request, Selector, WaitTasks, Watch
 
 if TYPE_CHECKING:
+    from cronoq_cli.client.housekeeping import ClientHousekeeping
     from cronoq_cli.commands.planning import QueueSnapshot
+    from cronoq_cli.commands.render.style import Style
 
 RECONNECT_S = 30.0
 """How long a waiting client looks for a daemon that went away (specification section 2)."""
@@ -97,10 +99,11 @@ class ClientStreams:
                 return self._gateway.start_for(request)
             time.sleep(_LOOK_S)
 
-    def watch(self, request: Request) -> Iterator[dict[str, Any]]:
+    def watch(self, request: Request, note: Callable[[str], None] | None = None) -> Iterator[dict[str, Any]]:
         """The messages of a stream, in order and each once, also across restarts of the daemon.
 
-        Raises NoDaemonError when the daemon stays away for 30 s, and what it answers.
+        `note` is told `lost` when the daemon went away and `back` when the stream goes on. Raises NoDaemonError when
+        the daemon stays away for 30 s, and what it answers.
         """
         watch = cast(Watch, request)
         connection = self._reach(watch)
@@ -115,8 +118,11 @@ class ClientStreams:
                         if first or "watching" not in message:
                             first = False
                             yield message
+                        elif note is not None:
+                            note("back")
                 except ConnectionLost:
-                    pass
+                    if note is not None:
+                        note("lost")
                 except RemoteError as error:
                     if not self._gateway.recover(connection, error):
                         raise
@@ -129,6 +135,21 @@ class ClientStreams:
         from cronoq_cli.client.offline import load_snapshot  # only who simulates needs the store
 
         return load_snapshot(self._gateway.paths)
+
+    # The dashboard
+
+    def show_dashboard(self, style: Style, *, read_only: bool) -> int:
+        """Show the dashboard until it is left; the exit status."""
+        from cronoq_cli.client.dashboard.app import run_dashboard  # Textual is for this alone
+
+        # What is asked and what is listened to go through gateways of their own: each is used on a thread of its own.
+        notes: list[str] = []
+        gateways = [SocketGateway(lambda: self._gateway.paths, self._gateway.env, notes.append) for _ in range(2)]
+        try:
+            return run_dashboard(gateways[0], ClientStreams(gateways[1]).watch, style, read_only=read_only)
+        finally:
+            for text in dict.fromkeys(notes):
+                self._gateway.note(text)
 
     # Programs for the caller
 
@@ -161,6 +182,14 @@ class ClientStreams:
         from cronoq_cli.client import programs
 
         return programs.keep_copy(self._gateway.paths.state_dir, data, name)
+
+    # The files of a cronoq
+
+    def housekeeping(self) -> ClientHousekeeping:
+        """What is done with the files themselves."""
+        from cronoq_cli.client.housekeeping import ClientHousekeeping  # brings SQLite along
+
+        return ClientHousekeeping(self._gateway.paths, self._gateway.env)
 
     # The daemon's life
 

@@ -16,10 +16,22 @@ from cronoq_cli.wire.requests import Reply, Request
 
 if TYPE_CHECKING:
     from cronoq_cli.commands.planning import QueueSnapshot
+    from cronoq_cli.commands.render.style import Style
+    from cronoq_cli.config.effective import Changes
 
 
 class NeedsClient(Exception):
     """Raised on the daemon's side by a command that only the client can carry out: streams, stdin, an editor, Rich."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding of `doctor`. `level`: ok, note (worth knowing) or problem; `hint`: what to do, None when nothing."""
+
+    subject: str
+    level: str
+    message: str
+    hint: str | None = None
 
 
 class Gateway(Protocol):
@@ -39,6 +51,10 @@ class Streams(Protocol):
 
     def watch(self, request: Request) -> Iterable[dict[str, Any]]:
         """The messages of a Watch stream, reconnecting from the last seq seen."""
+        ...
+
+    def show_dashboard(self, style: Style, *, read_only: bool) -> int:
+        """Show the dashboard on the terminal until it is left; the exit status."""
         ...
 
     def start_daemon(self, *, standby: bool = False) -> dict[str, Any]:
@@ -75,6 +91,52 @@ class Streams(Protocol):
 
     def keep_copy(self, data: bytes, name: str) -> str:
         """Keep a copy in a file of its own beside the store, which only its owner can read; its path."""
+        ...
+
+    def housekeeping(self) -> Housekeeping:
+        """What is done with the files themselves."""
+        ...
+
+
+class Housekeeping(Protocol):
+    """What the client does with the files of a cronoq itself, whether a daemon runs or not."""
+
+    def load_changes(self) -> Changes:
+        """What was changed of the configuration by command. Raises StoreError."""
+        ...
+
+    def back_up(self, target: str) -> None:
+        """Copy the store to a new file. Raises StoreError, ConflictError where it exists, NotFoundError."""
+        ...
+
+    def check_store(self, path: str | None) -> tuple[str, list[str]]:
+        """The store (None: the present one) that was checked, and what is wrong with it. Raises StoreError."""
+        ...
+
+    def restore(self, backup: str) -> str | None:
+        """Put a backup in the place of the store; where that now is, None when there was none.
+
+        Raises ConflictError while a daemon or a runner lives, StoreError with nothing changed."""
+        ...
+
+    def examine(self) -> Iterable[Finding]:
+        """What there is to say of this cronoq and this machine (`doctor`)."""
+        ...
+
+    def format_unit(self) -> str:
+        """The unit that makes the daemon a service of the user's systemd."""
+        ...
+
+    def install_unit(self) -> str:
+        """Write the unit and have it start at login; where it is. Raises ConflictError."""
+        ...
+
+    def start_unit(self) -> None:
+        """Start the daemon by its unit, for one that runs already too. Raises ConflictError."""
+        ...
+
+    def uninstall_unit(self) -> str | None:
+        """Take the unit away; where it was, None when there was none. Raises ConflictError."""
         ...
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Annotated, Any
 
 import typer
@@ -13,6 +13,7 @@ from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.declare import group, option, verb
 from cronoq_cli.commands.following import Output
 from cronoq_cli.commands.render.json import print_json
+from cronoq_cli.commands.render.lines import print_line
 from cronoq_cli.commands.render.notes import print_notes
 from cronoq_cli.commands.render.status import print_status
 from cronoq_cli.commands.spec_options import find_named, parse_named, parse_number
@@ -42,6 +43,8 @@ def declare(app: typer.Typer) -> None:
     verb(daemon, "drain", examples=("cronoq daemon drain --timeout 1h",))(drain)
     verb(daemon, "logs", examples=("cronoq daemon logs -f",))(logs)
     verb(daemon, "reload", examples=("cronoq daemon reload",))(reload)
+    verb(daemon, "install", examples=("cronoq daemon install", "cronoq daemon install --print"))(install)
+    verb(daemon, "uninstall", examples=("cronoq daemon uninstall",))(uninstall)
 
 
 def start(context: Context, standby: Standby = False, json: Json = False) -> int | None:
@@ -143,6 +146,58 @@ def logs(
             tail.renew()
     if json:
         print_json(context, {"lines": b"".join(pieces).decode("utf-8", "surrogateescape").splitlines()})
+    return 0
+
+
+def install(
+    context: Context,
+    print_: Annotated[bool, option("--print", help="Only print the unit.")] = False,
+    no_start: Annotated[bool, option("--no-start", help="Leave the daemon as it is for now.")] = False,
+    json: Json = False,
+) -> int | None:
+    """Make the daemon a service of your systemd: it starts at login and again after a crash, tasks going on.
+
+    A daemon that runs is restarted as the service, tasks going on. With `loginctl enable-linger` it runs from boot
+    to shutdown, whether you are logged in or not.
+    """
+    context.json = json
+    streams = context.need_streams()
+    keeper = streams.housekeeping()
+    if print_:
+        if json:
+            print_json(context, {"unit": {"text": keeper.format_unit()}})
+        else:
+            context.out.write(keeper.format_unit())
+        return 0
+    place = keeper.install_unit()
+    if not no_start:
+        with suppress(NoDaemonError):
+            streams.stop_daemon(DaemonStop(mode="keep", restart=True))
+        keeper.start_unit()
+    if json:
+        print_json(context, {"unit": {"path": place, "started": not no_start}})
+    else:
+        print_line(context, f"installed {place}" + ("" if no_start else ", and the daemon runs by it"))
+    return 0
+
+
+def uninstall(context: Context, json: Json = False) -> int | None:
+    """Take the service away and stop the daemon, if it runs; tasks go on, and the next daemon takes them over."""
+    context.json = json
+    streams = context.need_streams()
+    place = streams.housekeeping().uninstall_unit()
+    if place is None:
+        raise NotFoundError("it is not installed", hint="cronoq daemon install does that")
+    stopped = False
+    with suppress(NoDaemonError):
+        streams.stop_daemon(DaemonStop(mode="keep"))
+        stopped = True
+    if json:
+        print_json(context, {"unit": {"path": place, "stopped": stopped}})
+        return 0
+    print_line(context, f"removed {place}")
+    if stopped:
+        print_notes(context, ["the daemon was stopped; without a service: cronoq daemon start"])
     return 0
 
 

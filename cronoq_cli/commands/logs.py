@@ -19,6 +19,7 @@ from cronoq_cli.commands.render.notes import print_notes
 from cronoq_cli.commands.selectors import Selection, get_selector
 from cronoq_cli.commands.spec_options import find_named, parse_number
 from cronoq_cli.errors import ConflictError, CronoqError, NotFoundError, UsageError
+from cronoq_cli.logs.files import measure_log
 from cronoq_cli.logs.tail import Sink, Tail
 from cronoq_cli.model.duration import parse_duration
 from cronoq_cli.model.moment import parse_moment
@@ -184,7 +185,9 @@ def _describe(part: _Part, lines: int | None) -> dict[str, Any]:
     pieces: list[bytes] = []
     _pump(part, pieces.append, lines)
     text = b"".join(pieces).decode("utf-8", "surrogateescape")
-    return {"id": part.task, "attempt": part.attempt, "stream": part.stream, "path": part.path, "text": text}
+    size, cut = measure_log(part.path)
+    about = {"id": part.task, "attempt": part.attempt, "stream": part.stream, "path": part.path}
+    return about | {"size_bytes": size, "cut_bytes": cut, "text": text}
 
 
 def _follow(context: Context, tasks: list[Mapping[str, Any]], which: LogOptions, lines: int | None) -> int:

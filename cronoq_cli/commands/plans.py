@@ -9,6 +9,8 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import msgspec
+
 from cronoq_cli.config.live import override_pool, override_resource
 from cronoq_cli.config.pools import AutoscaleSettings, PoolSettings
 from cronoq_cli.config.resources import GatherSettings, ResourceSettings
@@ -18,9 +20,16 @@ from cronoq_cli.engine.core import Engine
 from cronoq_cli.engine.gathering import GroupTemplate
 from cronoq_cli.engine.lanes import Scoring
 from cronoq_cli.engine.live import Now
-from cronoq_cli.engine.messages import TotalsReplanned
+from cronoq_cli.engine.messages import (
+    Event,
+    GroupsReplanned,
+    NoticesReplanned,
+    ResourcesReplanned,
+    RulesReplanned,
+    TotalsReplanned,
+)
 from cronoq_cli.engine.pools import GroupPlan, PoolPlan
-from cronoq_cli.engine.resources import CATCH_UP, Bucket, Resource, Semaphore
+from cronoq_cli.engine.resources import Bucket, Resource, Semaphore
 from cronoq_cli.engine.state import PolicyOf
 from cronoq_cli.errors import CronoqError, InvalidError
 from cronoq_cli.model.notice import Told
@@ -35,12 +44,17 @@ def build_engine(settings: Settings, kept: LiveState, now: Now) -> Engine:
     """An engine with the configured pools and resources, and the run times learned so far; no task is in it yet."""
     plans = dict(plan_pools(settings, kept.pools))
     engine = Engine(make_policies(settings), plans, next_id=kept.next_id, scoring=decide_scoring(settings.priorities))
-    configure(engine, settings, kept.resources, now)
     engine.state.incidents.open.update(kept.incidents)
+    for event in plan_shared(settings, kept.resources, now):
+        engine.handle(event, now)
     for (pool, kind), numbers in kept.run_times.items():
         with contextlib.suppress(InvalidError):  # what cannot be read is learned anew
             engine.state.run_times.load(pool, kind, numbers)
     return engine
+
+
+MOST_USUAL = 1000
+"""So many combinations of what specs usually say are remembered with their policy."""
 
 
 def plan_pools(settings: Settings, stored: Mapping[str, Mapping[str, object]]) -> Iterator[tuple[str, PoolPlan]]:
@@ -76,45 +90,33 @@ def plan_pool(pool: PoolSettings) -> PoolPlan:
         fair_share=pool.fair_share,
         tenant_weights=dict(pool.tenant_weights),
         autoscale=_plan_autoscale(pool.autoscale) if scales else None,
-        limits=autoscale.MachineLimits(
-            max_load=pool.limits.max_load,
-            min_free_memory=pool.limits.min_free_memory,
-            max_memory_pressure=pool.limits.max_memory_pressure,
-        )
-        if pool.limits.are_set
-        else None,
+        limits=autoscale.MachineLimits(**msgspec.structs.asdict(pool.limits)) if pool.limits.are_set else None,
         groups=tuple(GroupPlan(dict(group.labels), group.workers, group.shared) for group in pool.groups),
+        cost_per_worker_second=pool.autoscale.cost_per_worker_second,
     )
 
 
 def _plan_autoscale(scale: AutoscaleSettings) -> autoscale.AutoscaleSettings:
-    return autoscale.AutoscaleSettings(
-        interval_s=scale.interval_s,
-        target_utilization=scale.target_utilization,
-        drain_time_s=scale.drain_time_s,
-        cooldown_s=scale.cooldown_s,
-        stabilization_window_s=scale.stabilization_window_s,
-        max_step_up_ratio=scale.max_step_up_ratio,
-        max_step_up_abs=scale.max_step_up_abs,
-        max_step_down=scale.max_step_down,
-        slo=dict(scale.slo_s),
-        reservation_horizon_s=scale.reservation_horizon_s,
-        ewma_alpha=scale.ewma_alpha,
-        cost_per_worker_second=scale.cost_per_worker_second,
-    )
+    """The engine's part of the table: its fields have the same names there."""
+    values = msgspec.structs.asdict(scale)
+    return autoscale.AutoscaleSettings(**{name: values[name] for name in autoscale.AutoscaleSettings.__struct_fields__})
 
 
-def configure(engine: Engine, settings: Settings, stored: Mapping[str, Mapping[str, Any]], now: Now) -> None:
-    """Give the engine what all pools share: resources (`stored`: changed by command), groups, bounds."""
-    state = engine.state
-    for name in set(state.resources.known) - set(settings.resources) - {CATCH_UP}:
-        state.resources.remove(name)
-    for name, resource in settings.resources.items():
-        state.resources.configure(name, make_resource(override_resource(resource, stored.get(name, {})), now))
-    state.groups = {name: make_template(name, group) for name, group in settings.groups.items()}
-    state.incidents.by_pool = plan_notices(settings)
-    engine.handle(plan_totals(settings), now)
-    state.scales = any(pool.plan.autoscale is not None for pool in state.pools.values())
+def plan_shared(settings: Settings, stored: Mapping[str, Mapping[str, Any]], now: Now) -> Iterator[Event]:
+    """What all pools share, as events: resources (`stored`: changed by command), groups, bounds."""
+    resources = {
+        name: make_resource(override_resource(resource, stored.get(name, {})), now)
+        for name, resource in settings.resources.items()
+    }
+    yield ResourcesReplanned(resources)
+    yield GroupsReplanned({name: make_template(name, group) for name, group in settings.groups.items()})
+    yield plan_totals(settings)
+    yield NoticesReplanned(plan_notices(settings))
+
+
+def plan_rules(settings: Settings) -> RulesReplanned:
+    """What a spec means and how tasks are scored."""
+    return RulesReplanned(make_policies(settings), decide_scoring(settings.priorities))
 
 
 def plan_notices(settings: Settings) -> dict[str, frozenset[Told]]:
@@ -158,10 +160,18 @@ def decide_scoring(priorities: PrioritySettings) -> Scoring:
 def make_policies(settings: Settings) -> PolicyOf:
     """What a spec means to the engine, its pool's defaults filled in; equal ones are one object."""
     known: dict[Policy, Policy] = {}
+    usual: dict[tuple[object, ...], Policy] = {}
 
     def policy_of(spec: TaskSpec) -> Policy:
-        policy = decide_policy(spec, settings.pools.get(spec.pool, _NO_POOL))
-        return known.setdefault(policy, policy)
+        said = (spec.pool, spec.kind, spec.retries, spec.on_lost, spec.stop_signal, spec.grace_s)
+        rare = spec.backoff or spec.retry_on or spec.no_retry_on or spec.success_codes
+        policy = None if rare else usual.get(said)
+        if policy is None:
+            policy = decide_policy(spec, settings.pools.get(spec.pool, _NO_POOL))
+            policy = known.setdefault(policy, policy)
+            if not rare and len(usual) < MOST_USUAL:
+                usual[said] = policy  # found by what the spec says, a policy need not be built to be compared
+        return policy
 
     return policy_of
 

@@ -5,9 +5,7 @@ The words stand in `simulate`, how a scenario is read in `scenario`; no scheduli
 
 from __future__ import annotations
 
-import contextlib
-import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +24,7 @@ from cronoq_cli.model.ids import find_run
 from cronoq_cli.model.moment import format_utc
 from cronoq_cli.model.task import Priority
 from cronoq_cli.model.words import RESERVED_KEY
+from cronoq_cli.store.collector import without_collector
 
 
 def run_simulation(
@@ -49,21 +48,9 @@ def run_simulation(
         "without": list(wanted.without),
         "resources": dict(wanted.resources),
     }
-    with _without_collector():
+    with without_collector():
         outcome = simulation.run(horizon_s)
     return describe_simulation(outcome, horizon_s=horizon_s, what_if=what_if)
-
-
-@contextlib.contextmanager
-def _without_collector() -> Iterator[None]:
-    """Many thousand objects that all stay alive: looking through them again and again would only take time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _prepare_queue(engine: Engine, now: Now, snapshot: QueueSnapshot, wanted: Differences) -> Simulation:

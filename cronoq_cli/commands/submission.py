@@ -24,8 +24,9 @@ from cronoq_cli.model.ids import HIGHEST_ID
 from cronoq_cli.model.task import Condition, Dependency, TaskSpec
 from cronoq_cli.wire.requests import Submit
 
-MOST_IN_DAEMON = 500
-"""More tasks than this are put together by the client: the daemon's loop must not wait for it."""
+MOST_IN_DAEMON = 10_000
+"""More tasks than this are put together by the client. Fewer are sooner put together by the daemon than read by it
+from a client's message, and a client that could do it would first have to start."""
 MOST_KEPT = 40 * 1024 * 1024
 """Bytes of kept input one submission may carry in all; a message on the socket has a maximum."""
 REACTIONS = {"on_success": Condition.SUCCESS, "on_failure": Condition.FAIL, "on_end": Condition.ANY}

@@ -19,13 +19,21 @@ class HookSettings(Table, frozen=True, kw_only=True):
     What a pool does not say is as in `[hooks]`; what a schedule says itself comes before both."""
 
     on_failure: CommandWords | None = None
-    on_success: CommandWords | None = None
+    """Run when something failed for good, once an incident; a list is executed as given, a text is a shell line.
+    Example: "mail -s 'a task failed' me\""""
     on_missed: CommandWords | None = None
+    """Run when something did not run at all, once an incident. Example: "logger -t cronoq missed\""""
     on_late: CommandWords | None = None
+    """Run when something started behind its tolerance or ended behind its deadline, once an incident.
+    Example: "logger -t cronoq late\""""
     on_recovery: CommandWords | None = None
+    """Run when the success comes that closes an incident. Example: "mail -s 'it works again' me\""""
+    on_success: CommandWords | None = None
+    """Run at each success. Example: "logger -t cronoq done\""""
     on_end: CommandWords | None = None
+    """Run whenever something ran and ended, well or badly. Example: "gzip -k $CRONOQ_LOG\""""
     timeout_s: PositiveSeconds | None = msgspec.field(default=None, name="timeout")
-    """How long a hook may run; 30 s where nothing is said."""
+    """How long a hook may run before it is ended with its group; 30 s without it. Example: "1m\""""
 
     def find_command(self, told: Told) -> list[str] | str | None:
         """The command for a notice, None where there is none."""

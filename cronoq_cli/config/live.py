@@ -27,13 +27,11 @@ POOL_KEYS = (
     "default_duration",
 )
 """The keys of a pool that `pool set` changes."""
-NONE = "none"
-_CLEARABLE = frozenset({"max_pending"})
 _SIZE_HINT = "write a number, or a range like 1..8"
 
 
 def parse_pool_changes(words: Iterable[str]) -> dict[str, Any]:
-    """Plain values by key of `KEY=VALUE` words; None for `none`. Raises UsageError."""
+    """Plain values by key of `KEY=VALUE` words. Raises UsageError."""
     changes: dict[str, Any] = {}
     for word in words:
         key, equals, text = word.partition("=")
@@ -48,8 +46,6 @@ def parse_pool_changes(words: Iterable[str]) -> dict[str, Any]:
 
 
 def _parse_value(key: str, text: str) -> Any:
-    if key in _CLEARABLE and text == NONE:
-        return None
     value = parse_size_of_pool(text) if key == "workers" else _plain(text)
     # An enumeration, a length of time and the like are judged as those of the file are.
     read_setting(PoolSettings, key, value)

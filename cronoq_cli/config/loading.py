@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
+from cronoq_cli.config.lines import find_line
 from cronoq_cli.config.settings import Settings
 from cronoq_cli.config.values import READERS, WANTED, Table, format_value
 from cronoq_cli.errors import InvalidError, UsageError
@@ -30,34 +31,47 @@ def load_settings(path: str) -> Settings:
 
     Raises InvalidError where it cannot be read, is not TOML, or says something cronoq does not know.
     """
+    content = find_content(path)
+    return Settings() if content is None else parse_settings(content, path)
+
+
+def find_content(path: str) -> bytes | None:
+    """The bytes of the file, None where there is none. Raises InvalidError where it cannot be read or is too long."""
     try:
         with open(path, "rb") as file:
             content = file.read(LARGEST_FILE + 1)
     except (FileNotFoundError, NotADirectoryError):
-        return Settings()
+        return None
     except OSError as error:
         raise InvalidError(f"cannot read the configuration {path}: {error.strerror}") from error
     if len(content) > LARGEST_FILE:
         raise InvalidError(f"the configuration {path} is larger than 1 MiB", hint="is it the right file?")
-    return parse_settings(content, path)
+    return content
 
 
 def parse_settings(content: bytes, path: str) -> Settings:
     """The settings that the content of a configuration file means; `path` is for the messages.
 
-    Raises InvalidError with the key and its place.
+    Raises InvalidError with the key and its line.
     """
+    document = parse_document(content, path)
     try:
-        document = tomllib.loads(content.decode())
+        return _read_table(Settings, document, "")
+    except UsageError as error:
+        line = find_line(content.decode(), error.message)
+        where = "" if line is None else f", in line {line}"
+        raise InvalidError(f"{path}: {error.message}{where}", hint=error.hint) from error
+
+
+def parse_document(content: bytes, path: str) -> dict[str, Any]:
+    """The TOML of a file as it stands there, its meaning not looked at. Raises InvalidError with the line."""
+    try:
+        return tomllib.loads(content.decode())
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise InvalidError(f"{path}: line {line} is not UTF-8", hint="save the file as UTF-8") from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InvalidError(f"{path}: {error}", hint="the file must be TOML") from error
-    try:
-        return _read_table(Settings, document, "")
-    except UsageError as error:
-        raise InvalidError(f"{path}: {error.message}", hint=error.hint) from error
 
 
 def _read_table(kind: type[AnyTable], table: Any, place: str) -> AnyTable:

@@ -16,8 +16,11 @@ class ResourceSettings(Table, frozen=True, kw_only=True):
     """A semaphore (`permits`), or a token bucket (`rate`, units a second, and `burst`, which it starts with)."""
 
     permits: Count | None = None
+    """Units of a semaphore; a task gives its units back at the end of each attempt. Example: 2"""
     rate_s: Rate | None = msgspec.field(default=None, name="rate")
+    """What comes into a token bucket: 10/s, 5/m, 100/h. Example: "10/s\""""
     burst: PositiveAmount | None = None
+    """The most that gathers in the bucket; what a second brings, at least 1, without it. Example: 20"""
 
     def check(self) -> None:
         """It is exactly one kind."""
@@ -44,7 +47,12 @@ class GatherSettings(Table, frozen=True, kw_only=True):
     """`[groups.NAME]`: what is run for the tasks gathered with `--group NAME`, and when (specification section 5)."""
 
     command: CommandWords
+    """What is run for the members: a list of words, or a shell line. Example: ["send-all"]"""
     grace_s: PositiveSeconds = msgspec.field(default=60, name="grace")
+    """It runs when nothing came for so long,"""
     max_delay_s: PositiveSeconds = msgspec.field(default=600, name="max_delay")
+    """or when its oldest member has waited for so long,"""
     max_size: PositiveCount = 100
+    """or when it has so many members."""
     pool: str = DEFAULT_POOL
+    """The pool in which it runs."""

@@ -24,6 +24,7 @@ RLIMITS = ("as", "core", "cpu", "data", "fsize", "memlock", "nofile", "nproc", "
 UNLIMITED = -1
 """The number of `unlimited`, as the kernel and `resource.RLIM_INFINITY` have it."""
 PRIORITY_WORDS = tuple(priority.word for priority in reversed(Priority))
+NO_BOUND = "none"
 WANTED_DURATION = 'a duration such as "90s" or "1h30m"'
 
 Seconds = Annotated[float, msgspec.Meta(title="seconds")]
@@ -56,6 +57,8 @@ Slo = Annotated[dict[str, float], msgspec.Meta(title="slo")]
 """For classes by their word the seconds within which their work should start."""
 CommandWords = Annotated[list[str] | str, msgspec.Meta(title="command")]
 """A list of words, executed as given; a text is a shell line."""
+Bound = Annotated[int | None, msgspec.Meta(title="bound")]
+"""A whole number from 1 on; `"none"` is no bound."""
 Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)]
 PositiveCount = Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)]
 
@@ -123,6 +126,14 @@ _read_weight = _between(0, MOST, "a number more than 0")
 
 def _unfit(value: Any, wanted: str) -> UsageError:
     return UsageError(f"{format_value(value)} does not fit here", hint=f"write {wanted}")
+
+
+def _read_bound(value: Any) -> int | None:
+    if value == NO_BOUND:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1_000_000_000:
+        raise _unfit(value, 'a whole number from 1 on, or "none"')
+    return value
 
 
 def _read_size(value: Any) -> int:
@@ -211,6 +222,7 @@ READERS: dict[Any, Callable[[Any], Any]] = {
     Fraction: _between(-1e-300, 1, "a number from 0 to 1"),
     PositiveFraction: _between(0, 1, "a number more than 0, at most 1"),
     Percent: _between(0, 100, "a percentage more than 0, at most 100"),
+    Bound: _read_bound,
     Bytes: _read_size,
     Rate: _read_rate,
     Rlimits: _read_rlimits,

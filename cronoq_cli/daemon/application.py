@@ -14,7 +14,18 @@ from cronoq_cli.commands.app import run_line
 from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.render.notes import print_error
 from cronoq_cli.daemon.desk import Desk
-from cronoq_cli.daemon.handlers import explain, housekeeping, pools, reads, recurring, resources, service, submit, verbs
+from cronoq_cli.daemon.handlers import (
+    explain,
+    housekeeping,
+    pools,
+    reads,
+    recurring,
+    resources,
+    service,
+    submit,
+    verbs,
+    window,
+)
 from cronoq_cli.daemon.service import Service
 from cronoq_cli.errors import CronoqError
 from cronoq_cli.model.snapshot import describe_transition
@@ -30,6 +41,7 @@ HANDLERS: Mapping[type, Callable[[Desk, Any], Reply]] = {
     requests.Submit: submit.submit,
     requests.Rerun: submit.rerun,
     requests.ListTasks: reads.list_tasks,
+    requests.ShowWindow: window.show_window,
     requests.ShowTasks: reads.show_tasks,
     requests.WaitTasks: reads.wait_tasks,
     requests.Events: reads.list_events,

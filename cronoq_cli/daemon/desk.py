@@ -13,11 +13,13 @@ from typing import Any
 from cronoq_cli.config.paths import Paths
 from cronoq_cli.config.pools import PoolSettings
 from cronoq_cli.config.settings import Settings
+from cronoq_cli.config.space import decide_guard, read_space
 from cronoq_cli.daemon.orders import DEFAULT_SHELL
 from cronoq_cli.daemon.scheduler import Scheduler
 from cronoq_cli.daemon.selection import Selecting
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.errors import InvalidError, NotFoundError, TryLaterError
+from cronoq_cli.logs.cap import can_cut
 from cronoq_cli.model.lifecycle import Status
 from cronoq_cli.model.places import log_places, report_name
 from cronoq_cli.model.snapshot import Defaults, describe_task
@@ -25,8 +27,6 @@ from cronoq_cli.model.task import AttemptRecord, TaskRecord
 from cronoq_cli.model.words import format_size, hint_for
 
 SPACE_CHECK_S = 1.0
-LEAST_FREE = 256 * 1024 * 1024
-LEAST_SHARE = 0.05
 _NO_POOL = PoolSettings(workers=0)
 _REPORT_TAIL = 4096
 MOST_BATCHES = 1024
@@ -42,6 +42,7 @@ class Desk:
     paths: Paths
     selecting: Selecting = field(init=False)
     _space_checked_at: float = float("-inf")
+    _holes: bool | None = None
     _batch_ends: dict[int, int | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -85,13 +86,10 @@ class Desk:
         if now - self._space_checked_at < SPACE_CHECK_S:
             return
         try:
-            space = os.statvfs(self.paths.state_dir)
+            free, total = read_space(self.paths.state_dir)
         except OSError as error:
             raise TryLaterError(f"the state directory cannot be seen: {error.strerror}", code="no-space") from error
-        free = space.f_bavail * space.f_frsize
-        guard = self.settings.logs.min_free
-        if guard is None:
-            guard = min(LEAST_FREE, int(space.f_blocks * space.f_frsize * LEAST_SHARE))
+        guard = decide_guard(self.settings.logs.min_free, total)
         if free < guard:
             raise TryLaterError(
                 f"no space: {format_size(free)} free in {self.paths.state_dir}, {format_size(guard)} must stay free",
@@ -99,6 +97,12 @@ class Desk:
                 code="no-space",
             )
         self._space_checked_at = now
+
+    def can_cut_logs(self) -> bool:
+        """Whether the file system of the logs can cut them; tried once in the life of the daemon."""
+        if self._holes is None and os.path.isdir(self.paths.logs_dir):
+            self._holes = can_cut(self.paths.logs_dir)
+        return self._holes is not False
 
     # -- describing ----------------------------------------------------------------------------------------------
 

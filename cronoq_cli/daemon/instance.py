@@ -9,21 +9,12 @@ import asyncio
 import contextlib
 import fcntl
 import json
-import logging
 import os
-import socket
 import stat
 import threading
 from typing import Any
 
 from cronoq_cli.errors import CronoqError, InvalidError
-
-log = logging.getLogger(__name__)
-
-NETWORK_FILE_SYSTEMS = frozenset(
-    ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "lustre", "beegfs", "gpfs", "ncpfs", "ocfs2")
-)
-NETWORK_FUSE = ("fuse.sshfs", "fuse.glusterfs", "fuse.s3fs", "fuse.rclone", "fuse.davfs", "fuse.juicefs")
 
 
 class InstanceLock:
@@ -177,12 +168,11 @@ def clear_stopped(path: str) -> bool:
 
 
 def announce_ready(descriptor: int | None, about: dict[str, Any]) -> None:
-    """Tell the starting client (through its pipe) and systemd that requests are served from now on.
+    """Tell the starting client, through its pipe, that requests are served from now on.
 
     `about` is the status document, as JSON can carry it.
     """
     _tell(descriptor, b"ready", about)
-    notify_systemd("READY=1", f"MAINPID={os.getpid()}")
 
 
 def announce_failure(descriptor: int | None, error: CronoqError) -> None:
@@ -198,54 +188,3 @@ def _tell(descriptor: int | None, word: bytes, about: dict[str, Any]) -> None:
         line = memoryview(word + b" " + json.dumps(about).encode() + b"\n")
         while line:
             line = line[pipe.write(line) or 0 :]
-
-
-def notify_systemd(*assignments: str) -> None:
-    """Send `READY=1`, `STOPPING=1` and the like where systemd asked for it (sd_notify(3)); else nothing."""
-    address = os.environ.get("NOTIFY_SOCKET", "")
-    if address[:1] not in ("/", "@"):
-        return
-    raw = os.fsencode(address)
-    if raw.startswith(b"@"):
-        raw = b"\0" + raw[1:]
-    try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
-            sender.connect(raw)
-            sender.send("\n".join(assignments).encode())
-    except OSError as error:
-        log.warning("systemd could not be told %s: %s", assignments[0], error.strerror)
-
-
-# Where the state is
-
-
-def find_network_file_system(directory: str, mounts: str = "/proc/self/mountinfo") -> str | None:
-    """The type of the network file system that holds `directory`, or None: locks and WAL are unsafe there."""
-    kind = _find_mount_type(os.path.realpath(directory), mounts)
-    if kind is None:
-        return None
-    return kind if kind in NETWORK_FILE_SYSTEMS or kind.startswith(NETWORK_FUSE) else None
-
-
-def _find_mount_type(directory: str, mounts: str) -> str | None:
-    """The type of the deepest mount at or above `directory` (proc(5): fields 5 and, behind ` - `, 1)."""
-    best, kind = -1, None
-    try:
-        with open(mounts, errors="surrogateescape") as lines:
-            for line in lines:
-                before, _, after = line.partition(" - ")
-                fields, behind = before.split(" "), after.split(" ")
-                if len(fields) < 5 or not behind[0]:
-                    continue
-                point = _unescape(fields[4])
-                if len(point) >= best and f"{directory}/".startswith(point.rstrip("/") + "/"):
-                    best, kind = len(point), behind[0]
-    except OSError:
-        return None
-    return kind
-
-
-def _unescape(text: str) -> str:
-    for code, character in ((r"\040", " "), (r"\011", "\t"), (r"\012", "\n"), (r"\134", "\\")):
-        text = text.replace(code, character)
-    return text

@@ -12,6 +12,7 @@ from cronoq_cli.engine.core import Engine
 from cronoq_cli.engine.live import Now
 from cronoq_cli.engine.recovery import restore
 from cronoq_cli.engine.schedule_changes import restore_schedules
+from cronoq_cli.store.collector import without_collector
 from cronoq_cli.store.contract import LiveState, Store
 
 log = logging.getLogger(__name__)
@@ -21,14 +22,15 @@ def load_engine(store: Store, settings: Settings, now: Now, set_aside: dict[int,
     """An engine that stands where the store says; tasks that could not be read go into `set_aside` with the reason.
 
     Raises StoreError."""
-    kept = store.load_live()
-    engine = build_engine(settings, kept, now)
+    with without_collector():
+        kept = store.load_live()
+        engine = build_engine(settings, kept, now)
+        orphans = restore(engine, kept, now)
     for task_id, reason in kept.damaged.items():
         log.error("task %d could not be read and is set aside as failed: %s", task_id, reason)
     set_aside.update(kept.damaged)
     for name, reason in kept.damaged_schedules.items():
         log.error("schedule %s could not be read and is set aside: %s", name, reason)
-    orphans = restore(engine, kept, now)
     _restore_schedules(engine, store, kept, now)
     if orphans:
         log.warning("%d tasks wait in pools that are configured no more", len(orphans))

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 
 from cronoq_cli.commands.app import build_command
 from cronoq_cli.config.loading import load_settings
+from cronoq_cli.config.mounts import find_network_file_system
 from cronoq_cli.config.paths import Paths, find_paths, prepare_dirs
 from cronoq_cli.config.settings import Settings
 from cronoq_cli.daemon.application import Application
@@ -31,13 +32,11 @@ from cronoq_cli.daemon.instance import (
     announce_ready,
     clear_stopped,
     find_boot_id,
-    find_network_file_system,
     mark_stopped,
-    notify_systemd,
 )
 from cronoq_cli.daemon.loading import load_engine
 from cronoq_cli.daemon.machine import MachineWatch
-from cronoq_cli.daemon.notices import Notifier
+from cronoq_cli.daemon.notices import HookTeller
 from cronoq_cli.daemon.orders import Orders
 from cronoq_cli.daemon.pings import Pings
 from cronoq_cli.daemon.pruner import Pruner
@@ -45,6 +44,7 @@ from cronoq_cli.daemon.runners import Runners
 from cronoq_cli.daemon.scheduler import Scheduler
 from cronoq_cli.daemon.server import Server
 from cronoq_cli.daemon.service import Service
+from cronoq_cli.daemon.systemd import Notifier
 from cronoq_cli.engine.live import Now
 from cronoq_cli.errors import ConflictError, CronoqError, ExitStatus
 from cronoq_cli.store.sqlite import SqliteStore, open_store
@@ -122,6 +122,7 @@ class _Daemon:
         self._desk: Desk | None = None
         self._fatal: CronoqError | None = None
         self._signals = 0
+        self._notifier = Notifier(os.environ)
 
     async def run(self) -> int:
         """Lead the store until the end; the exit status."""
@@ -146,7 +147,10 @@ class _Daemon:
         log.info("waiting as a standby for %s", self._lock.read_holder())
         about = {"state": "idle", "role": "standby", "pid": os.getpid(), **_leader_of(self._lock)}
         announce_ready(self._ready.take(), about)
+        self._notifier.tell_ready("waiting as a standby")
+        self._notifier.watch(asyncio.get_running_loop())
         await self._wait_for_lead()
+        self._notifier.close()
 
     async def _wait_for_lead(self) -> None:
         """Wait for the lock; a stop meant for all (the mark is there) or a signal ends the waiting."""
@@ -176,8 +180,9 @@ class _Daemon:
         self._desk = desk
         daemon = Service(desk, orders, runners, epoch, time.time(), resumed=len(scheduler.engine.list_ids()))
         daemon.set_aside = len(set_aside)
+        daemon.notifier = self._notifier
         hooks_log = open_hooks_log(self._paths.hooks_log)
-        notifier, pings = Notifier(desk, hooks_log, os.environ), Pings(hooks_log, os.environ)
+        hooks, pings = HookTeller(desk, hooks_log, os.environ), Pings(hooks_log, os.environ)
         scheduler.on_pings = pings.send
         scheduler.performer = runners
         scheduler.on_fatal = runners.on_fatal = lambda error: self._give_up(daemon, error)
@@ -194,19 +199,22 @@ class _Daemon:
             machine = MachineWatch(scheduler)
             watch = ClockWatch(scheduler, MachineClock(), self._selector)
             watch.start()
-            notifier.start()
+            hooks.start()
             self._listen_to_signals(daemon, server)
             self._settle_in()
             self._lock.note_serving(self._paths.socket)
             announce_ready(self._ready.take(), {**daemon.describe(), "was_stopped": was_stopped})
+            self._notifier.tell_ready("running")
+            self._notifier.watch(asyncio.get_running_loop())
             log.info("running, epoch %d, pid %d, %d tasks live", epoch, os.getpid(), daemon.resumed)
             await daemon.over.wait()
             pruner.stop()
             machine.stop()
             watch.stop()
-            await asyncio.gather(notifier.close(), pings.close())
+            await asyncio.gather(hooks.close(), pings.close())
         finally:
             await self._end(server, daemon, store)
+            self._notifier.close()
         if self._fatal is not None:
             log.error("the daemon stops: %s", self._fatal.line())
             return self._fatal.exit
@@ -244,7 +252,6 @@ class _Daemon:
     def _on_stop_signal(self, daemon: Service) -> None:
         self._signals += 1
         if self._signals == 1:
-            notify_systemd("STOPPING=1")
             daemon.begin_stop("stop", None)
         else:
             daemon.hurry()

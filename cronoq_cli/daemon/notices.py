@@ -48,7 +48,7 @@ KEPT_VARIABLES = (
 DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
-class Notifier:
+class HookTeller:
     """Runs the hooks of one daemon."""
 
     def __init__(self, desk: Desk, log: logging.Logger, environ: Mapping[str, str]) -> None:

@@ -21,6 +21,7 @@ from cronoq_cli.engine.demand import WORKERS
 from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.engine.messages import Action, Forget, Revoke, SendSignal, Start, Stop
 from cronoq_cli.engine.resources import CATCH_UP
+from cronoq_cli.model.lifecycle import FINAL
 from cronoq_cli.model.moment import format_utc
 from cronoq_cli.model.places import fill_place, format_token, log_name, report_name
 from cronoq_cli.model.resource import format_units, variable_of
@@ -108,6 +109,7 @@ class Orders:
             "stop_signal": spec.stop_signal,
             "grace_s": spec.grace_s,
             "leftovers": pool.leftovers,
+            "log_cap": self.settings.logs.cap or None,
         }
         if pool.rlimits:
             start["rlimits"] = pool.rlimits
@@ -140,24 +142,29 @@ class Orders:
         return found
 
     def _find_stdin(self, task_id: int, spec: TaskSpec) -> str | None:
-        """The file the task reads; what was kept with it, or what it gathers, is laid out as a file, once."""
+        """The file the task reads: what was kept with it is laid out once, what it gathers anew for each attempt."""
         if not spec.stdin_kept and spec.stdin_text is None and not spec.members:
             return spec.stdin
         path = os.path.join(self._paths.stdin_dir, str(task_id))
-        if not os.path.exists(path):
+        if spec.members:
+            _write_private(path, self._describe_members(task_id, spec.members))
+        elif not os.path.exists(path):
             _write_private(path, self._find_input(task_id, spec))
         return path
 
     def _find_input(self, task_id: int, spec: TaskSpec) -> bytes:
         if spec.stdin_text is not None:
             return os.fsencode(spec.stdin_text)
-        kept = None if spec.members else self._scheduler.store.find_stdin(task_id)
-        return kept or self._describe_members(spec.members)
+        return self._scheduler.store.find_stdin(task_id) or b""
 
-    def _describe_members(self, members: Sequence[int]) -> bytes:
-        """What a gathering task reads: one JSON line a member (specification section 5), in their order."""
+    def _describe_members(self, task_id: int, members: Sequence[int]) -> bytes:
+        """What a gathering task reads: one JSON line a member (specification section 5), in their order.
+
+        Only those are on it that end as the task does: not who was cancelled or missed since they were gathered."""
         lines = []
         for record in self._scheduler.list_records(members):
+            if record.gathered_by != task_id or record.status in FINAL:
+                continue
             command = build_argv(record.spec, self.settings.pools.get(record.spec.pool, _NO_POOL))
             lines.append(json.dumps({"id": record.id, "command": command, "tags": record.spec.tags}))
         return "".join(f"{line}\n" for line in lines).encode("ascii")

@@ -18,11 +18,12 @@ class Unsettled(Exception):
 
 
 class NotYet(Exception):
-    """Raised by a handler that has to be run again when one of these tasks ends."""
+    """Raised by a handler that has to be run again when one of these tasks ends, or with `every` when all have."""
 
-    def __init__(self, ids: Iterable[int]) -> None:
+    def __init__(self, ids: Iterable[int], *, every: bool = False) -> None:
         super().__init__("tasks have not ended yet")
-        self.ids = tuple(ids)
+        self.ids = frozenset(ids)
+        self.every = every
 
 
 class AwaitRoom(Exception):
@@ -54,6 +55,8 @@ class Parked:
         self._entries: dict[int, tuple[Reason, Call, Done, Ticket]] = {}
         self._for_room: dict[int, str] = {}
         self._by_task: dict[int, set[int]] = {}
+        self._open: dict[int, int] = {}
+        """How many of the tasks an entry waits for have not ended since."""
         self._unsettled: set[int] = set()
 
     def add(self, reason: Reason, call: Call, done: Done, ticket: Ticket) -> None:
@@ -63,6 +66,7 @@ class Parked:
         ticket.first = ticket.first or self._next
         self._entries[self._next] = (reason, call, done, ticket)
         if isinstance(reason, NotYet):
+            self._open[self._next] = len(reason.ids)
             for task_id in reason.ids:
                 self._by_task.setdefault(task_id, set()).add(self._next)
         elif isinstance(reason, AwaitRoom):
@@ -80,6 +84,7 @@ class Parked:
         self._unsettled.discard(number)
         self._for_room.pop(number, None)
         if isinstance(reason, NotYet):
+            del self._open[number]
             for task_id in reason.ids:
                 waiting = self._by_task.get(task_id)
                 if waiting is not None:
@@ -90,10 +95,15 @@ class Parked:
 
     def take_ended(self, ended: Iterable[int]) -> Iterator[tuple[Call, Done, Ticket]]:
         """What waited for one of these tasks to end, removed."""
-        numbers = sorted({number for task_id in ended for number in self._by_task.get(task_id, ())})
-        for number in numbers:
-            if number in self._entries:
-                _, call, done, ticket = self._entries[number]
+        touched: dict[int, None] = {}
+        for task_id in ended:
+            for number in self._by_task.pop(task_id, ()):
+                touched[number] = None
+                self._open[number] -= 1
+        for number in sorted(touched):
+            entry = self._entries.get(number)
+            if entry is not None and isinstance(entry[0], NotYet) and not (entry[0].every and self._open[number]):
+                _, call, done, ticket = entry
                 self.forget(number)
                 yield call, done, ticket
 

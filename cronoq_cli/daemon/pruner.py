@@ -7,6 +7,7 @@ import logging
 
 from cronoq_cli.daemon.desk import Desk
 from cronoq_cli.daemon.handlers.housekeeping import PRUNE_STEP, decide_retention, prune_step
+from cronoq_cli.daemon.logkeeper import LogKeeper
 from cronoq_cli.errors import CronoqError
 
 log = logging.getLogger(__name__)
@@ -19,10 +20,11 @@ STEP_PAUSE_S = 0.05
 
 
 class Pruner:
-    """Applies `[retention]` and each task's own `--keep`."""
+    """Applies `[retention]`, each task's own `--keep`, and what `[logs]` says of all logs together."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
+        self._keeper = LogKeeper(desk)
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
@@ -35,6 +37,7 @@ class Pruner:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        self._keeper.stop()
 
     def _note_end(self) -> None:
         if self._timer is not None and self._timer.when() - asyncio.get_running_loop().time() > AFTER_AN_END_S:
@@ -53,4 +56,5 @@ class Pruner:
         except CronoqError as error:
             log.warning("nothing was pruned: %s", error.message)
             pruned = []
+        self._keeper.consider()
         self._arm(STEP_PAUSE_S if len(pruned) >= PRUNE_STEP else EVERY_S)

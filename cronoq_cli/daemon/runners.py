@@ -25,7 +25,8 @@ from cronoq_cli.daemon.scheduler import Scheduler
 from cronoq_cli.engine.messages import Action, AttemptEnded, RunnerGone, RunnersCompared, Start
 from cronoq_cli.errors import ConflictError, CronoqError, ProtocolError
 from cronoq_cli.model.places import parse_token
-from cronoq_cli.wire.runner import VERSION, Decoder, Event, Order, encode_frame
+from cronoq_cli.wire.json_text import dump_json, load_json
+from cronoq_cli.wire.runner import VERSION, Decoder, Event, Order, frame_body
 from cronoq_cli.wire.sockets import connect_unix
 
 log = logging.getLogger(__name__)
@@ -55,7 +56,7 @@ class Link(asyncio.Protocol):
 
     def __init__(self, on_messages: Callable[[list[dict[str, Any]]], None]) -> None:
         self.gone = asyncio.Event()
-        self._decoder = Decoder()
+        self._decoder = Decoder(load_json)
         self._on_messages = on_messages
         self._transport: asyncio.Transport | None = None
 
@@ -78,7 +79,7 @@ class Link(asyncio.Protocol):
     def send(self, messages: list[dict[str, Any]]) -> None:
         """Queue messages as one frame; what cannot be sent is told again after the next hello."""
         if self._transport is not None and not self._transport.is_closing():
-            self._transport.write(encode_frame(messages))
+            self._transport.write(frame_body(dump_json(messages)))
 
     def cut(self) -> None:
         """Close at once."""

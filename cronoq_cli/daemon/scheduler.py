@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Any, Protocol, TypeVar
 
 from cronoq_cli.daemon.changes import collect_changes
@@ -28,6 +29,8 @@ T = TypeVar("T")
 BUSY_RETRY_S = 0.05
 FULL_RETRY_S = (1.0, 2.0, 5.0, 10.0, 15.0)
 """Seconds between tries to write again while the disk refuses: the last one repeats."""
+SPECS_KEPT = 4096
+"""So many specs of new tasks stay in memory: most are started soon, and need not be read from the store then."""
 LONGEST_SLEEP_S = 60.0
 """A timer never sleeps longer: a changed wall clock is noticed at the latest then."""
 
@@ -236,8 +239,9 @@ class Scheduler:
         return False
 
     def _trim_specs(self) -> None:
-        while len(self.specs) > 4096:
-            del self.specs[next(iter(self.specs))]
+        # Listed first: looking for the front again after each deletion walks over all that were deleted before.
+        for task_id in list(islice(self.specs, max(0, len(self.specs) - SPECS_KEPT))):
+            del self.specs[task_id]
 
     # -- when the store refuses ------------------------------------------------------------------------------------
 

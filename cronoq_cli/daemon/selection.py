@@ -38,7 +38,7 @@ class Selecting:
         """The tasks a selector means. Without refs the filters range over tasks of the `usual` statuses.
 
         Raises NotFoundError (nothing matched, or an id or key that no task has), UsageError for a wrong word."""
-        statuses = self._statuses(selector)
+        statuses = self.read_statuses(selector)
         if selector.is_empty():
             raise UsageError(
                 "no task named", hint="name ids, 3-8, keys, last, or --pool, --status, --tag, --name, --all"
@@ -54,7 +54,8 @@ class Selecting:
             raise NotFoundError("nothing matched", hint="cronoq ls --limit all shows what there is")
         return selection
 
-    def _statuses(self, selector: Selector) -> list[Status]:
+    def read_statuses(self, selector: Selector) -> list[Status]:
+        """The statuses a selector names. Raises UsageError for an unknown one, InvalidError for an unknown pool."""
         known = [status.value for status in Status]
         found = []
         for word in selector.statuses:
@@ -117,7 +118,7 @@ class Selecting:
         live = {task_id for task_id in range(first, end + 1) if task_id in tasks}
         stored: set[int] = set()
         if len(live) < end + 1 - first:
-            stored = {record.id for record in self._scheduler.store.list_where(Filter(ids=[(first, end)]))}
+            stored = set(self._scheduler.store.list_ids(Filter(ids=[(first, end)])))
         ids = sorted(live | stored)
         if not ids:
             raise NotFoundError(f"no task in {first}-{last}")
@@ -157,7 +158,7 @@ class Selecting:
             tags=selector.tags or None,
             name_glob=selector.name_glob,
         )
-        return sorted(record.id for record in self._scheduler.store.list_where(query))
+        return sorted(self._scheduler.store.list_ids(query))
 
     def _search_engine(self, selector: Selector, statuses: frozenset[Status]) -> list[int]:
         pools = frozenset(selector.pools)

@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
 from cronoq_cli import __version__
-from cronoq_cli.commands.plans import configure, decide_scoring, make_policies, plan_pool
+from cronoq_cli.commands.plans import plan_pool, plan_rules, plan_shared
 from cronoq_cli.commands.zone import load_machine_zone
 from cronoq_cli.config.loading import load_settings
 from cronoq_cli.config.settings import Settings
@@ -21,9 +22,10 @@ from cronoq_cli.daemon.detach import set_log_level
 from cronoq_cli.daemon.instance import find_boot_id
 from cronoq_cli.daemon.orders import Orders
 from cronoq_cli.daemon.runners import Runners
-from cronoq_cli.engine.messages import DrainBegan, PoolReplanned, StopBegan, TimePassed, ZoneChanged
+from cronoq_cli.daemon.systemd import Notifier
+from cronoq_cli.engine.messages import DrainBegan, MetersRead, PoolReplanned, StopBegan, ZoneChanged
 from cronoq_cli.engine.pools import NO_PLAN
-from cronoq_cli.errors import ConflictError
+from cronoq_cli.errors import ConflictError, CronoqError
 from cronoq_cli.model.moment import format_utc
 from cronoq_cli.wire.version import PROTOCOL
 
@@ -54,8 +56,15 @@ class Service:
     restart: bool = False
     over: asyncio.Event = field(default_factory=asyncio.Event)
     notes: list[str] = field(default_factory=list)
+    notifier: Notifier = field(default_factory=Notifier)
+    configured_at: float = 0.0
+    """When the configuration was last read."""
     _hurried: bool = False
     _watching: asyncio.Task[None] | None = None
+
+    def __post_init__(self) -> None:
+        """The configuration was read at the start."""
+        self.configured_at = self.configured_at or self.started_at
 
     @property
     def is_over(self) -> bool:
@@ -71,6 +80,7 @@ class Service:
             "pid": os.getpid(),
             "leader_pid": os.getpid(),
             "started_at": format_utc(self.started_at),
+            "configured_at": format_utc(self.configured_at),
             "epoch": self.epoch,
             "version": __version__,
             "protocol": PROTOCOL,
@@ -95,15 +105,18 @@ class Service:
         self.hand_over, self.restart = hand_over, restart
         if mode == "keep":
             self.state, self.keep_tasks = "stopping", True
+            self.notifier.tell_stopping(None)
             self._finish()
             return
         if mode == "drain":
             self.state = "draining"
+            self.notifier.tell("STATUS=draining")
             self.desk.scheduler.apply(DrainBegan())
         else:
             self.state = "stopping"
             self.desk.scheduler.apply(StopBegan())
             timeout_s = self.desk.settings.daemon.stop_timeout_s if timeout_s is None else timeout_s
+            self.notifier.tell_stopping(timeout_s + 2 * AFTER_KILL_S)
         if self._watching is not None:
             self._watching.cancel()
         self._watching = asyncio.get_running_loop().create_task(self._watch_end(timeout_s, drain=mode == "drain"))
@@ -137,6 +150,7 @@ class Service:
         return sum(len(pool.running) + len(pool.leased) for pool in pools)
 
     def _finish(self) -> None:
+        self.desk.scheduler.apply(MetersRead())
         self.desk.scheduler.flush()
         self.over.set()
         self.desk.scheduler.release_parked(STOPPED)
@@ -145,8 +159,16 @@ class Service:
 
     def reload(self) -> None:
         """Take the configuration file as it is now. Raises InvalidError and changes nothing when it is wrong."""
-        settings = load_settings(self.desk.paths.config_file)
-        self.apply_settings(settings)
+        self.notifier.tell_reloading()
+        try:
+            read_at = time.time()
+            settings = load_settings(self.desk.paths.config_file)
+            self.apply_settings(settings)
+        except CronoqError as error:
+            self.notifier.tell_ready(f"running; the configuration was not taken: {error.line()}")
+            raise
+        self.configured_at = read_at
+        self.notifier.tell_ready("running")
         log.info("configuration read anew")
 
     def apply_settings(self, settings: Settings) -> None:
@@ -156,15 +178,13 @@ class Service:
         self.desk.settings = self.orders.settings = settings
         set_log_level(settings.daemon.log_level)
         scheduler = self.desk.scheduler
-        state = scheduler.engine.state
-        state.policy_of = make_policies(settings)
-        state.scoring = decide_scoring(settings.priorities)
-        pools = state.pools
+        scheduler.apply(plan_rules(settings))
+        pools = scheduler.engine.state.pools
         for name, pool in settings.pools.items():
             scheduler.apply(PoolReplanned(name, plan_pool(pool), changes={}))
         for name in pools.keys() - settings.pools.keys():
             scheduler.apply(PoolReplanned(name, NO_PLAN, changes={}))
         scheduler.add_rows(resources=dict.fromkeys(settings.resources))
-        configure(scheduler.engine, settings, {}, scheduler.clock())
+        for event in plan_shared(settings, {}, scheduler.clock()):
+            scheduler.apply(event)
         scheduler.apply(ZoneChanged(load_machine_zone()))
-        scheduler.apply(TimePassed())

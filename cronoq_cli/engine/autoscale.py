@@ -19,7 +19,7 @@ EVEN = 1e-9
 
 
 class AutoscaleSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """`[pools.NAME.autoscale]` (specification section 5); `slo` holds seconds by the word of the class."""
+    """`[pools.NAME.autoscale]` (specification section 5); `slo_s` by the word of the class."""
 
     interval_s: float = 5.0
     target_utilization: float = 0.8
@@ -29,10 +29,9 @@ class AutoscaleSettings(msgspec.Struct, frozen=True, kw_only=True):
     max_step_up_ratio: float = 1.0
     max_step_up_abs: int = 4
     max_step_down: int = 1
-    slo: dict[str, float] = msgspec.field(default_factory=lambda: {"high": 10.0, "normal": 120.0})
+    slo_s: dict[str, float] = {}
     reservation_horizon_s: float = 300.0
     ewma_alpha: float = 0.3
-    cost_per_worker_second: float = 0.0
 
 
 class MachineLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,7 +133,7 @@ def decide_demand(settings: AutoscaleSettings, inputs: DemandInputs) -> tuple[fl
         (arriving / settings.target_utilization, "arrivals"),
         (arriving + inputs.backlog * inputs.service_s / settings.drain_time_s, "backlog"),
     ]
-    for word, slo_s in settings.slo.items():
+    for word, slo_s in settings.slo_s.items():
         work_s = sum(inputs.waiting_work_s[Priority[word.upper()] :])
         reasons.append((work_s / slo_s, f"SLO of {word}"))
     demand, reason = max(reasons, key=lambda pair: pair[0])

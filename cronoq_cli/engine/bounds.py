@@ -18,8 +18,8 @@ class NoRoomError(TryLaterError):
 
     code = "full"
 
-    def __init__(self, message: str, pool: str, *, waits: bool) -> None:
-        super().__init__(message, hint="try again when some have started" if waits else None)
+    def __init__(self, message: str, pool: str, *, waits: bool, hint: str | None = None) -> None:
+        super().__init__(message, hint="try again when some have started" if waits else hint)
         self.pool = pool
         self.waits = waits
 
@@ -30,6 +30,7 @@ def make_room(state: State, newcomers: list[Newcomer], now: Now) -> None:
     try:
         for name, count in Counter(newcomer.spec.pool for newcomer in newcomers).items():
             pool = state.pools[name]
+            _check_size(pool, count)
             over = _count_over(pool.pending + count, pool.plan.max_pending)
             _choose_victims(pool, [pool], _last(newcomers, name, over), state, victims)
         pending = sum(pool.pending for pool in state.pools.values()) - len(victims)
@@ -43,6 +44,14 @@ def make_room(state: State, newcomers: list[Newcomer], now: Now) -> None:
         raise
     for task in victims:
         _shed(state, task, now)
+
+
+def _check_size(pool: LivePool, count: int) -> None:
+    """A submission that is more than the pool may ever hold is not kept waiting for room. Raises NoRoomError."""
+    most = pool.plan.max_pending
+    if most is not None and count > most:
+        message = f"{count} tasks at once are more than the {most} that may wait in pool {pool.name!r}"
+        raise NoRoomError(message, pool.name, hint="submit fewer at once, or raise max_pending", waits=False)
 
 
 def _count_over(wanted: int, most: int | None) -> int:

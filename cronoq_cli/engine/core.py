@@ -52,12 +52,16 @@ HANDLERS: Mapping[type, Callable[[State, Any, Now], Any]] = {
     messages.PoolPaused: dispatch.apply_pool_paused,
     messages.PoolResumed: dispatch.apply_pool_resumed,
     messages.PoolResized: dispatch.apply_pool_resized,
+    messages.MetersRead: dispatch.apply_meters_read,
     messages.StopBegan: dispatch.apply_stop_began,
     messages.DrainBegan: dispatch.apply_drain_began,
     messages.PoolReplanned: plans.apply_pool_replanned,
     messages.GroupsReplanned: groups.apply_groups_replanned,
+    messages.ResourcesReplanned: plans.apply_resources_replanned,
+    messages.RulesReplanned: plans.apply_rules_replanned,
     messages.TotalsReplanned: plans.apply_totals_replanned,
     messages.ResourceChanged: plans.apply_resource_changed,
+    messages.NoticesReplanned: plans.apply_notices_replanned,
     messages.MachineLooked: plans.apply_machine_looked,
     messages.SchedulesApplied: schedule_changes.apply_schedules_applied,
     messages.SchedulesPaused: schedule_changes.apply_schedules_paused,
@@ -103,12 +107,16 @@ class Engine:
             verbs.cancel_rest_of_batch(state, state.overfailed.pop(), now)
         while state.full_gatherings:
             groups.hand_over(state, state.full_gatherings.popitem()[0], now)
+        while state.deserted:
+            groups.cancel_if_deserted(state, state.deserted.pop(), now)
         if state.over:
             incidents.judge_over(state, now)
         if state.woken:
             dispatch.dispatch_woken(state, now)
         if state.scales:
             scaling.arm_all(state, now)
+        if state.meters_due_at <= now.awake:
+            dispatch.keep_meters(state, now)
         return result
 
     def take_effects(self) -> Effects:

@@ -12,6 +12,7 @@ from cronoq_cli.engine.messages import (
     DrainBegan,
     LeasesRevoked,
     LeasesSettled,
+    MetersRead,
     PoolPaused,
     PoolResized,
     PoolResumed,
@@ -19,11 +20,12 @@ from cronoq_cli.engine.messages import (
     Stop,
     StopBegan,
 )
+from cronoq_cli.engine.metering import KEEP_S, Scaled
 from cronoq_cli.engine.pools import LivePool, decide_ahead
 from cronoq_cli.engine.sharing import TotalWorkers
 from cronoq_cli.engine.state import State
 from cronoq_cli.model.lifecycle import Trigger
-from cronoq_cli.model.task import AttemptRecord
+from cronoq_cli.model.task import AttemptRecord, Transition
 
 HANDED_OVER = "handed to the runner"
 
@@ -221,11 +223,28 @@ def apply_pool_resumed(state: State, event: PoolResumed, now: Now) -> bool:
 
 
 def describe_stored(pool: LivePool) -> dict[str, object] | None:
-    """What of a pool's state was changed by command and outlives a restart; None when nothing was."""
+    """What of a pool outlives a restart: what was changed of it by command, its meter; None when there is nothing."""
     stored: dict[str, object] = {"paused": True} if pool.paused else {}
     if pool.changes:
         stored["set"] = pool.changes
+    metered = pool.meter.store()
+    if metered is not None:
+        stored["meter"] = metered
     return stored or None
+
+
+def keep_meters(state: State, now: Now) -> None:
+    """Write down what every pool has offered and used; again in a while, when something happens."""
+    state.meters_due_at = now.awake + KEEP_S
+    for pool in state.pools.values():
+        pool.meter.look(pool.capacity, now.awake)
+        if pool.meter.store() is not None:
+            state.effects.pools[pool.name] = describe_stored(pool)
+
+
+def apply_meters_read(state: State, event: MetersRead, now: Now) -> None:
+    """The daemon is about to end, or somebody wants them written now."""
+    keep_meters(state, now)
 
 
 def apply_pool_resized(state: State, event: PoolResized, now: Now) -> None:
@@ -233,11 +252,14 @@ def apply_pool_resized(state: State, event: PoolResized, now: Now) -> None:
     resize(state, state.get_pool(event.pool), event.workers, now)
 
 
-def resize(state: State, pool: LivePool, workers: int, now: Now) -> None:
+def resize(state: State, pool: LivePool, workers: int, now: Now, reason: str = "by command") -> None:
     """Give a pool so many workers, and sort out anew what can fit."""
     if workers < pool.workers:
         recall_leases(state, pool)
+    if workers != pool.workers:
+        _tell_scaled(state, pool, workers, now, reason)
     pool.workers = workers
+    pool.meter.look(pool.capacity, now.awake)
     changed = {**pool.unfit, **{task.id: task for task in _list_unfit(state, pool)}}
     pool.unfit.clear()
     for task in changed.values():
@@ -245,6 +267,13 @@ def resize(state: State, pool: LivePool, workers: int, now: Now) -> None:
         state.settle(task, now)
         state.touch(task, now)
     state.wake(pool.name)
+
+
+def _tell_scaled(state: State, pool: LivePool, workers: int, now: Now, reason: str) -> None:
+    """A line in the event history, of no task, and one among the pool's last changes."""
+    pool.meter.changes.append(Scaled(now.wall, pool.workers, workers, reason))
+    message = f"{pool.workers} to {workers} workers: {reason}"
+    state.effects.transitions.append(Transition(at=now.wall, type="pool-scaled", pool=pool.name, message=message))
 
 
 def _list_unfit(state: State, pool: LivePool) -> list[LiveTask]:

@@ -125,6 +125,7 @@ def _keep_facts(task: LiveTask, end: AttemptEnd, report: Report) -> None:
 
 
 def _write_attempt(state: State, task: LiveTask, end: AttemptEnd, outcome: str, message: str | None) -> None:
+    state.pools[task.pool].meter.busy_s += end.run_s * task.slots
     state.effects.attempts[task.id, task.attempt] = AttemptRecord(
         task=task.id,
         number=task.attempt,

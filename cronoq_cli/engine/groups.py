@@ -8,6 +8,8 @@ from cronoq_cli.engine.live import Now
 from cronoq_cli.engine.messages import GroupsReplanned
 from cronoq_cli.engine.state import State
 from cronoq_cli.engine.submissions import add_task, enter
+from cronoq_cli.engine.verbs import cancel_one
+from cronoq_cli.model.lifecycle import LIVE
 
 
 def hand_over(state: State, name: str, now: Now) -> None:
@@ -28,6 +30,16 @@ def hand_over(state: State, name: str, now: Now) -> None:
         state.settle(member, now)
         state.touch(member, now)
     enter(state, task, [], None, now, "submitted")
+
+
+def cancel_if_deserted(state: State, task_id: int, now: Now) -> None:
+    """A group's task that is to start, but has no member left to run for, is cancelled."""
+    task = state.tasks.get(task_id)
+    if task is None or not task.is_waiting:
+        return
+    members = map(state.tasks.get, (task.facts or {}).get("members", ()))
+    if not any(member is not None and member.gathered_by == task_id and member.status in LIVE for member in members):
+        cancel_one(state, task, now, reason="all it was to run for have ended")
 
 
 def look_at_groups(state: State, now: Now) -> None:

@@ -34,8 +34,8 @@ def _judge_end(state: State, one: LiveSchedule, task: LiveTask, now: Now) -> Non
         after = judge_end(one.spec, before, succeeded=succeeded)
     else:
         after = msgspec.structs.replace(before, broken=before.broken or one.spec.overlap is Overlap.QUEUE_ON_SUCCESS)
-    if failed:
-        after.incident_at = now.wall if before.incident_at is None else before.incident_at
+    if failed and before.incident_at is None:
+        after.incident_at = now.wall
     elif succeeded:
         after.incident_at = None
     if after == before:

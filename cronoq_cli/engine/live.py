@@ -5,6 +5,7 @@ A live task holds what scheduling needs and no more: command, directory and envi
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from cronoq_cli.engine.demand import NO_TIMES, Times, read_demand, read_times
@@ -242,9 +243,29 @@ class LiveTask:
     def from_record(cls, record: TaskRecord, policy: Policy) -> LiveTask:
         """The live task that `to_record` was made of; its batch and its open edges come later."""
         task = cls(record.id, record.spec, policy, seq=record.seq, now=record.submitted_at)
-        for name in _STORED:
-            setattr(task, name, getattr(record, name))
-        facts = {name: getattr(record, name) for name in _FACTS if getattr(record, name)}
+        (
+            task.status,
+            task.updated_at,
+            task.reason,
+            task.held,
+            task.attempt,
+            task.max_attempts,
+            task.ready_at,
+            task.due_at,
+            task.started_at,
+            task.finished_at,
+            task.leased,
+            task.leaving,
+            task.stop_cause,
+            task.pid,
+            task.start_reason,
+            task.exit_code,
+            task.signal,
+            task.message,
+            task.slot,
+            task.gathered_by,
+        ) = _stored_of(record)
+        facts = {name: value for name, value in zip(_FACTS, _facts_of(record), strict=True) if value}
         if record.spec.members:
             facts["members"] = record.spec.members
         if record.spec.recurring:
@@ -263,7 +284,7 @@ def read_occurrence(spec: TaskSpec) -> dict[str, Any]:
 
 
 _NO_FACTS: dict[str, Any] = {}
-_STORED = (
+_stored_of = attrgetter(
     "status",
     "updated_at",
     "reason",
@@ -286,3 +307,4 @@ _STORED = (
     "gathered_by",
 )
 _FACTS = ("outputs", "progress", "left_behind", "log", "usage", "fingerprint")
+_facts_of = attrgetter(*_FACTS)

@@ -5,19 +5,21 @@ Values only: the engine touches nothing else, the daemon commits the effects and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
 
 from cronoq_cli.engine.autoscale import MachineSeen
 from cronoq_cli.engine.edge_changes import EdgeChanges
 from cronoq_cli.engine.gathering import GroupTemplate
+from cronoq_cli.engine.lanes import Scoring
 from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.engine.pools import PoolPlan
+from cronoq_cli.engine.resources import Resource
 from cronoq_cli.model.lifecycle import Status
-from cronoq_cli.model.notice import Incident, Notice
+from cronoq_cli.model.notice import Incident, Notice, Told
 from cronoq_cli.model.ping import Ping
-from cronoq_cli.model.policy import AttemptEnd
+from cronoq_cli.model.policy import AttemptEnd, Policy
 from cronoq_cli.model.recurring import PassedSlots, Schedule, ScheduleSpec
 from cronoq_cli.model.task import AttemptRecord, Batch, Condition, Edge, TaskRecord, TaskSpec, Transition
 
@@ -212,6 +214,11 @@ class PoolResized:
 
 
 @dataclass(slots=True)
+class MetersRead:
+    """What the pools have offered and used is to be written down now."""
+
+
+@dataclass(slots=True)
 class StopBegan:
     """The daemon stops: no new starts, leases back, and the running tasks stopped, now (`hurry`) or by their ladder."""
 
@@ -240,6 +247,21 @@ class GroupsReplanned:
 
 
 @dataclass(slots=True)
+class ResourcesReplanned:
+    """The configuration of the resources was read anew: these are all there are."""
+
+    resources: Mapping[str, Resource]
+
+
+@dataclass(slots=True)
+class RulesReplanned:
+    """What a spec means and how tasks are scored was read anew; tasks that are there keep their policies."""
+
+    policy_of: Callable[[TaskSpec], Policy]
+    scoring: Scoring
+
+
+@dataclass(slots=True)
 class TotalsReplanned:
     """The bounds of all pools together were read anew: workers (None: no bound), how they are shared, waiting tasks."""
 
@@ -256,6 +278,13 @@ class ResourceChanged:
     permits: int | None = None
     rate: float | None = None
     burst: float | None = None
+
+
+@dataclass(slots=True)
+class NoticesReplanned:
+    """Which notices hooks want of the tasks of each pool was read anew; pools without hooks are left out."""
+
+    by_pool: Mapping[str, frozenset[Told]]
 
 
 @dataclass(slots=True)
@@ -358,12 +387,16 @@ Event = (
     | PoolPaused
     | PoolResumed
     | PoolResized
+    | MetersRead
     | StopBegan
     | DrainBegan
     | PoolReplanned
     | GroupsReplanned
+    | ResourcesReplanned
+    | RulesReplanned
     | TotalsReplanned
     | ResourceChanged
+    | NoticesReplanned
     | MachineLooked
     | SchedulesApplied
     | SchedulesPaused

@@ -1,4 +1,4 @@
-"""Slots of a schedule that become no task: rows of its history, lines of the event history, and notices.
+"""Slots of a schedule that become no task: rows of its history, and lines of the event history.
 
 Which slots these are is decided in `occurrences`.
 """

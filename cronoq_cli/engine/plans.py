@@ -5,10 +5,18 @@ from __future__ import annotations
 from cronoq_cli.engine.dispatch import describe_stored, recall_leases, resize
 from cronoq_cli.engine.fairness import Shares
 from cronoq_cli.engine.live import Now
-from cronoq_cli.engine.messages import MachineLooked, PoolReplanned, ResourceChanged, TotalsReplanned
+from cronoq_cli.engine.messages import (
+    MachineLooked,
+    NoticesReplanned,
+    PoolReplanned,
+    ResourceChanged,
+    ResourcesReplanned,
+    RulesReplanned,
+    TotalsReplanned,
+)
 from cronoq_cli.engine.overload import SHEDDING, Victims
 from cronoq_cli.engine.pools import LivePool, PoolPlan, WorkerSet, tenant_of
-from cronoq_cli.engine.resources import Bucket
+from cronoq_cli.engine.resources import CATCH_UP, Bucket
 from cronoq_cli.engine.scaling import apply_machine_seen
 from cronoq_cli.engine.sharing import TotalWorkers
 from cronoq_cli.engine.state import State
@@ -28,7 +36,8 @@ def apply_pool_replanned(state: State, event: PoolReplanned, now: Now) -> None:
     recall_leases(state, pool)
     state.note_plans()
     keeps_size = old.workers == event.plan.workers and event.plan.autoscale is not None
-    resize(state, pool, pool.workers if keeps_size else event.plan.workers, now)
+    reason = "by command" if event.changes else "by configuration"
+    resize(state, pool, pool.workers if keeps_size else event.plan.workers, now, reason)
     state.effects.resized = True
     state.effects.pools[pool.name] = describe_stored(pool)
 
@@ -58,9 +67,36 @@ def _replan_groups(pool: LivePool, plan: PoolPlan) -> None:
 def apply_totals_replanned(state: State, event: TotalsReplanned, now: Now) -> None:
     """Other bounds for all pools together; what runs goes on."""
     state.max_pending = event.max_pending
+    state.note_plans()
     state.total = None if event.workers is None else TotalWorkers(event.workers, strict=event.strict)
     for pool in state.pools.values():
         recall_leases(state, pool)
+    _fit_anew(state, now)
+
+
+def apply_notices_replanned(state: State, event: NoticesReplanned, now: Now) -> None:
+    """Hooks want other notices from now on."""
+    state.incidents.by_pool = event.by_pool
+
+
+def apply_resources_replanned(state: State, event: ResourcesReplanned, now: Now) -> None:
+    """Other resources; of those that stay, what is out stays out."""
+    for name in set(state.resources.known) - set(event.resources) - {CATCH_UP}:
+        state.resources.remove(name)
+    for name, resource in event.resources.items():
+        state.resources.configure(name, resource)
+    _fit_anew(state, now)
+
+
+def apply_rules_replanned(state: State, event: RulesReplanned, now: Now) -> None:
+    """Other defaults of pools for what is submitted or edited from now on, and other numbers in the scores."""
+    state.policy_of, state.scoring = event.policy_of, event.scoring
+    state.wake_all()
+
+
+def _fit_anew(state: State, now: Now) -> None:
+    """Sort out in every pool what can fit now."""
+    for pool in state.pools.values():
         resize(state, pool, pool.workers, now)
 
 
@@ -72,8 +108,7 @@ def apply_resource_changed(state: State, event: ResourceChanged, now: Now) -> No
         known = state.resources.get(event.name)
         burst = event.burst if event.burst is not None else known.burst if isinstance(known, Bucket) else event.rate
         state.resources.set_rate(event.name, event.rate, burst, now.awake)
-    for pool in state.pools.values():
-        resize(state, pool, pool.workers, now)
+    _fit_anew(state, now)
 
 
 def apply_machine_looked(state: State, event: MachineLooked, now: Now) -> list[str]:

@@ -13,7 +13,8 @@ from cronoq_cli.engine.autoscale import AutoscaleSettings, MachineLimits, ScaleS
 from cronoq_cli.engine.demand import WORKERS
 from cronoq_cli.engine.fairness import Shares
 from cronoq_cli.engine.lanes import Lanes
-from cronoq_cli.engine.live import READY, SCHEDULED, LiveTask
+from cronoq_cli.engine.live import READY, SCHEDULED, LiveTask, Now
+from cronoq_cli.engine.metering import Meter
 from cronoq_cli.engine.overload import SHEDDING, Victims
 from cronoq_cli.engine.reservations import Reservation, Reservations
 from cronoq_cli.model.lifecycle import LIVE, WAITING, Status
@@ -79,6 +80,7 @@ class PoolPlan:
     autoscale: AutoscaleSettings | None = None
     limits: MachineLimits | None = None
     groups: tuple[GroupPlan, ...] = ()
+    cost_per_worker_second: float = 0.0
 
 
 NO_PLAN = PoolPlan(workers=0)
@@ -101,6 +103,7 @@ class LivePool:
         "counts",
         "lanes",
         "leased",
+        "meter",
         "name",
         "paused",
         "plan",
@@ -143,6 +146,7 @@ class LivePool:
         self.unfit: dict[int, LiveTask] = {}
         self.counts: Counter[Status] = Counter()
         self.totals: Counter[str] = Counter()
+        self.meter = Meter()
 
     @property
     def most(self) -> int:
@@ -296,6 +300,12 @@ class LivePool:
         most = self.plan.most if self.plan.autoscale is not None else None
         return max(self.workers, 0 if most is None else most)
 
+    def count_busy_s(self, now: Now) -> float:
+        """Slot seconds used so far, those of what runs included."""
+        running = ((task.slots, task.started_at) for task in self.running.values())
+        ahead = sum(slots * max(0.0, now.wall - (now.wall if at is None else at)) for slots, at in running)
+        return self.meter.busy_s + ahead
+
     def take(self, task: LiveTask) -> None:
         """Give a task its slots, in the set that its units name."""
         self.sets[set_of(task)].busy += task.slots
@@ -332,6 +342,6 @@ def decide_ahead(task: LiveTask, workers: int, run_s: float | None) -> int:
     """How many tasks like this one may stand at the runner ahead of need; 0: none of them."""
     if run_s is None or run_s > AHEAD_SHORT_S or task.slots != 1 or task.kill_at is not None:
         return 0
-    if task.wants is not None or task.times is not None:
-        return 0
+    if task.wants is not None or task.times is not None or (task.facts and "members" in task.facts):
+        return 0  # of a group's task it is decided at its start who its members are
     return min(AHEAD_MOST, max(1, int(workers * AHEAD_WINDOW_S / max(run_s, 0.001))))

@@ -38,6 +38,7 @@ def restore(engine: Engine, kept: Kept, now: Now) -> list[int]:
             state.pools[name].paused = bool(stored.get("paused"))
             changes = stored.get("set")
             state.pools[name].changes = dict(changes) if isinstance(changes, dict) else {}
+            state.pools[name].meter.restore(stored.get("meter"))
     for batch in kept.batches:
         state.add_batch(batch)
     orphans = [record.id for record in kept.tasks if _restore_task(state, record, now)]

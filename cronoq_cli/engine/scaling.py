@@ -69,7 +69,7 @@ def look(state: State, number: int, now: Now) -> None:
     pool.scale.record(decision, pool.workers, now.awake, settings)
     pool.scale_reason = decision.reason
     if decision.target != pool.workers:
-        resize(state, pool, decision.target, now)
+        resize(state, pool, decision.target, now, decision.reason)
         state.effects.resized = True
 
 

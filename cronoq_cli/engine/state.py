@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 
 from cronoq_cli.engine.demand import Demand
 from cronoq_cli.engine.gathering import Gathering, GroupTemplate
@@ -69,13 +70,17 @@ class State:
     gatherings: dict[str, Gathering] = field(default_factory=dict)
     full_gatherings: dict[str, None] = field(default_factory=dict)
     """Groups whose members are to be handed to one task now."""
+    deserted: set[int] = field(default_factory=set)
+    """Tasks of groups of which a member has ended before them."""
     max_pending: int | None = None
     """How many tasks may wait in all pools together."""
-    is_bounded: bool = False
-    """Whether any pool bounds how many tasks wait in it."""
+    roomy_below: float = inf
+    """As long as fewer tasks are live, no pool and no total is full."""
     scales: bool = False
     """Whether any pool is autoscaled."""
     incidents: Incidents = field(default_factory=Incidents)
+    meters_due_at: float = -inf
+    """When, on the awake clock, the pools' meters are written down again, should something happen then."""
     tokens_at: float | None = None
     """When, on the awake clock, a timer for tokens is armed already."""
     schedules: Schedules = field(default_factory=Schedules)
@@ -86,7 +91,8 @@ class State:
         """Keep in mind what any of the pools' plans asks for."""
         plans = [pool.plan for pool in self.pools.values()]
         self.scales = any(plan.autoscale is not None for plan in plans)
-        self.is_bounded = any(plan.max_pending is not None for plan in plans)
+        bounds = [self.max_pending, *(plan.max_pending for plan in plans)]
+        self.roomy_below = min((bound for bound in bounds if bound is not None), default=inf)
 
     # -- looking -------------------------------------------------------------------------------------------------
 
@@ -370,6 +376,8 @@ class State:
             self._count_out(task.batch, task)
         if self.incidents.by_pool or task.facts is not None:
             self._note(note_end, task, now)
+        if task.gathered_by is not None:
+            self.deserted.add(task.gathered_by)
         if not task.leaving:
             self.tasks.pop(task.id, None)
 

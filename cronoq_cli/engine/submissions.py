@@ -51,7 +51,7 @@ def _find_place(state: State, newcomers: list[Newcomer], ids: list[int], fresh: 
             fixed[ids[index]] = newcomers[index].spec
     if fixed:
         reserve_all(state, fixed, now)
-    if state.is_bounded or state.max_pending is not None:
+    if len(state.tasks) + len(newcomers) > state.roomy_below:
         try:
             make_room(state, [newcomers[index] for index in fresh], now)
         except NoRoomError:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from typing import BinaryIO
 
+from cronoq_cli.model.log_cap import HEAD_KEPT
+
 BLOCK = 64 * 1024
-HEAD_KEPT = 1024 * 1024
-"""Bytes from the beginning of a log that a cap never cuts: a hole before them is the task's own doing."""
+_NO_ANSWER = (errno.ENXIO, errno.EINVAL, errno.EOPNOTSUPP)
 
 
 def find_tail_offset(file: BinaryIO, lines: int) -> int:
@@ -25,8 +27,12 @@ def find_tail_offset(file: BinaryIO, lines: int) -> int:
     file.seek(end - 1)
     wanted = lines + (file.read(1) == b"\n")
     position = end
+    cut_from, cut_to = find_cut(file)
     while position > 0:
-        start = max(0, position - BLOCK)
+        if cut_from < position <= cut_to:
+            position = cut_from  # a hole is not read, however large it is
+        floor = cut_to if position > cut_to else 0
+        start = max(floor, position - BLOCK)
         file.seek(start)
         block = file.read(position - start)
         found = block.count(b"\n")
@@ -51,9 +57,33 @@ def find_data(descriptor: int, offset: int) -> int:
     try:
         return os.lseek(descriptor, offset, os.SEEK_DATA)
     except OSError as error:
-        if error.errno in (errno.ENXIO, errno.EINVAL, errno.EOPNOTSUPP):
+        if error.errno in _NO_ANSWER:
             return offset
         raise
+
+
+def find_cut(file: BinaryIO) -> tuple[int, int]:
+    """Where the part that a cap has cut out begins and ends; both 0 where nothing was cut. Moves no position."""
+    try:
+        descriptor = file.fileno()
+        place = os.lseek(descriptor, 0, os.SEEK_CUR)
+    except (OSError, ValueError):
+        return 0, 0  # a file without descriptor, or without places
+    end = find_data(descriptor, HEAD_KEPT)
+    os.lseek(descriptor, place, os.SEEK_SET)
+    return (HEAD_KEPT, end) if end > HEAD_KEPT else (0, 0)
+
+
+def measure_log(path: str) -> tuple[int | None, int]:
+    """Bytes that were written to a log, None when it is not there; and how many of them a cap has cut out."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return None, 0
+        with open(path, "rb", buffering=0) as file:
+            cut_from, cut_to = find_cut(file)
+            return file.seek(0, os.SEEK_END), cut_to - cut_from
+    except OSError:
+        return None, 0
 
 
 def cut_notice(size: int) -> bytes:

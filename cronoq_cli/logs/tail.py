@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import BinaryIO
 
 from cronoq_cli.logs.files import BLOCK, cut_notice, find_data, find_tail_offset
+from cronoq_cli.model.log_cap import HEAD_KEPT
 
 Sink = Callable[[bytes], None]
 
@@ -18,13 +19,15 @@ Sink = Callable[[bytes], None]
 class Tail:
     """One log file. It may not exist yet; `lines` begins that many lines before its end (None: at its beginning).
 
+    `most`: bytes that one look passes on, the newest; what it leaves out is told by a notice (None: everything).
     Only ordinary files are read: what a task writes into a pipe or a terminal is for whoever is there.
     """
 
-    def __init__(self, path: str, sink: Sink, *, lines: int | None = None) -> None:
+    def __init__(self, path: str, sink: Sink, *, lines: int | None = None, most: int | None = None) -> None:
         self.path = path
         self.sink = sink
         self._lines = lines
+        self._most = most
         self._file: BinaryIO | None = None
         self._offset = 0
 
@@ -32,11 +35,25 @@ class Tail:
         """Pass on what is new since the last time; how many bytes that was. Raises OSError when unreadable."""
         if self._file is None and not self._open():
             return 0
-        passed = 0
+        passed = self._jump()
         while piece := self._read():
             passed += len(piece)
             self.sink(piece)
+            if self._most is not None and passed >= self._most:
+                break  # one who writes faster than we read would keep us here for ever
         return passed
+
+    def _jump(self) -> int:
+        """Pass over what is more than `most`; the bytes of the notice about it."""
+        if self._most is None or self._file is None:
+            return 0
+        excess = os.fstat(self._file.fileno()).st_size - self._offset - self._most
+        if excess <= 0:
+            return 0
+        self._offset += excess
+        notice = b"\n[cronoq: %d bytes left out]\n" % excess
+        self.sink(notice)
+        return len(notice)
 
     def renew(self) -> None:
         """Go on with the file that has taken this one's place, when the log was rotated."""
@@ -71,11 +88,16 @@ class Tail:
         file = self._file
         if file is None:
             return b""
-        data_at = find_data(file.fileno(), self._offset)
-        notice = b""
-        if data_at > self._offset:
-            notice = cut_notice(data_at - self._offset)
-            self._offset = data_at
-        piece = os.pread(file.fileno(), BLOCK, self._offset)
-        self._offset += len(piece)
-        return notice + piece
+        descriptor, notice = file.fileno(), b""
+        while True:
+            data_at = find_data(descriptor, self._offset)
+            if data_at > self._offset:
+                notice += cut_notice(data_at - self._offset)
+                self._offset = data_at
+            # A piece never reaches from the head into the part that may be cut out.
+            room = HEAD_KEPT - self._offset
+            piece = os.pread(descriptor, min(BLOCK, room) if room > 0 else BLOCK, self._offset)
+            # Cut out while it was read: what has come are zeros nobody wrote.
+            if not piece or find_data(descriptor, self._offset) == self._offset:
+                self._offset += len(piece)
+                return notice + piece

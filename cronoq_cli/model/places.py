@@ -27,6 +27,23 @@ def log_places(spec: TaskSpec, logs_dir: str, task_id: int, attempt: int) -> tup
     return out, err
 
 
+def describe_cap(spec: TaskSpec, cap: int, *, holes: bool) -> dict[str, int | str | None]:
+    """What `show` says of the cap of a task's logs: bytes kept of an attempt's, or None and why; `cap` 0 is none.
+
+    `holes`: whether the file system of the logs can cut them.
+    """
+    own = " and ".join(word for word, path in (("-o", spec.stdout), ("-e", spec.stderr)) if path is not None)
+    if not cap:
+        note = None
+    elif not holes:
+        cap, note = 0, "not capped: its file system cannot cut files"
+    elif spec.stdout is not None:
+        cap, note = 0, f"not capped: a file of its own ({own})"
+    else:
+        note = f"stderr is not capped: a file of its own ({own})" if own else None
+    return {"log_cap": cap or None, "log_note": note}
+
+
 def report_name(task_id: int, attempt: int) -> str:
     """The report file of an attempt (CRONOQ_REPORT), relative to the log directory."""
     return f"{task_id // FILES_A_DIRECTORY}/{task_id}.{attempt}.report"

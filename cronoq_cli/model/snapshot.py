@@ -58,7 +58,8 @@ class PoolFacts(TypedDict, total=False):
     """The numbers of a pool. `waiting`: ready tasks by priority word. Moments are unix seconds.
 
     `held`: slots kept free for fixed starts. `wait_s`, `run_s`: {mean,p50,p90,p99}. Rates are shares of 1, `groups`
-    documents of its groups: labels, workers, busy, shared.
+    documents of its groups: labels, workers, busy, shared. `worker_s`: slot seconds offered, `utilisation`: the share
+    of them used. `scalings`: the last changes of its target (at, workers before, after, reason), oldest first.
     """
 
     workers: int
@@ -89,6 +90,7 @@ class PoolFacts(TypedDict, total=False):
     worker_s: float | None
     cost: float | None
     groups: Sequence[Mapping[str, Any]]
+    scalings: Iterable[tuple[float, int, int, str]]
 
 
 _NO_DEFAULTS = Defaults()
@@ -361,13 +363,21 @@ def describe_pool(name: str, **facts: Unpack[PoolFacts]) -> dict[str, Any]:
         "retried": facts.get("retried", 0),
         "wait_s": facts.get("wait_s"),
         "run_s": facts.get("run_s"),
-        "utilisation": facts.get("utilisation"),
+        "utilisation": _rounded(facts.get("utilisation")),
         "fixed_start_hit_rate": facts.get("fixed_start_hit_rate"),
         "deadline_hit_rate": facts.get("deadline_hit_rate"),
         "worker_s": _seconds(facts.get("worker_s")),
-        "cost": facts.get("cost"),
+        "cost": _rounded(facts.get("cost")),
         "groups": list(facts.get("groups", ())),
+        "scalings": [
+            {"at": _time(at), "from": before, "to": after, "reason": reason}
+            for at, before, after, reason in facts.get("scalings", ())
+        ],
     }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)
 
 
 class ResourceFacts(TypedDict, total=False):

@@ -62,6 +62,7 @@ class Attempt:
         "lane",
         "left_behind",
         "limits",
+        "log_cap",
         "logs",
         "order",
         "pid",
@@ -90,6 +91,8 @@ class Attempt:
         self.limits = limits if limits != (None, None, None) else None
         self.begin = ""
         self.logs: tuple[bytes, ...] = ()
+        log_cap = order.get("log_cap")
+        self.log_cap: int | None = int(log_cap) if log_cap else None
         report = order.get("report")
         self.report: bytes | None = encode_text(report) if report else None
         self.slot: int | None = None

@@ -15,9 +15,11 @@ LACKING: Final = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFI
 
 RUNNER_UMASK: Final = 0o077
 
-_LOG_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOCTTY
+_OUTPUT_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOCTTY
+# A log is ours: a link in its place, which another task may have put there, is not followed.
+_LOG_FLAGS: Final = _OUTPUT_FLAGS | os.O_NOFOLLOW
 # A pipe without a reader must not stop the runner at the opening.
-_FILE_FLAGS: Final = _LOG_FLAGS | os.O_NONBLOCK
+_FILE_FLAGS: Final = _OUTPUT_FLAGS | os.O_NONBLOCK
 _INPUT_FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
 
 

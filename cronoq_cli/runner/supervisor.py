@@ -26,6 +26,7 @@ from cronoq_cli.runner.ladder import Ladder, Ladders
 from cronoq_cli.runner.lanes import Lanes
 from cronoq_cli.runner.leftovers import Leftovers
 from cronoq_cli.runner.limits import Limits
+from cronoq_cli.runner.logcare import LogCare
 from cronoq_cli.runner.loop import Loop, Timer
 from cronoq_cli.runner.report import Reports, remove_report
 from cronoq_cli.runner.spawn import Spawner
@@ -67,6 +68,7 @@ class Supervisor:
         self.on_foreign_gone: Callable[[Attempt], None] | None = None
         self._limits = Limits(loop, self._expire)
         self._leftovers = Leftovers(self.census, self.mains)
+        self._logcare = LogCare(loop)
         self._reports = Reports()
         self._spawner = Spawner(self._reports)
         self._starting: list[Attempt] = []
@@ -224,6 +226,7 @@ class Supervisor:
         self.mains[attempt.pid] = attempt
         self.running[attempt.token] = attempt
         self._limits.arm(attempt)
+        self._logcare.begin(attempt)
         attempt.order = attempt.environment = None
         self._say(format_started(attempt))
         self._note_later(attempt)
@@ -344,11 +347,13 @@ class Supervisor:
 
     def keep_end(self, attempt: Attempt, run_s: float | None = None) -> None:
         """Complete the record of an end, and keep it; `run_s` where no exit says how long it ran."""
+        log_size = measure_files(attempt.logs)
+        self._logcare.end(attempt, log_size)
         path = attempt.report
         report = self._reports.read(path) if path is not None else []
         if path is not None and report is None and attempt.cause is None and not attempt.left_behind:
             path = None if self._reports.reuse(path) else path
-        outcome = Outcome(None, measure_files(attempt.logs), report, run_s)
+        outcome = Outcome(None, log_size, report, run_s)
         self.keep(attempt.token, Ended(format_ended(attempt, outcome), path))
 
     def keep(self, token: str, ended: Ended) -> None:

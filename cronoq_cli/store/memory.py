@@ -19,7 +19,7 @@ from cronoq_cli.model.recurring import PassedSlots, Schedule
 from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, Transition
 from cronoq_cli.store.contract import Changes, Filter, Leadership, LiveState
 from cronoq_cli.store.retention import decide_oldest_seq, decide_pruned
-from cronoq_cli.store.selection import matches_tags, name_pattern
+from cronoq_cli.store.selection import matches_tags, matches_text, name_pattern
 
 
 class MemoryBase:
@@ -185,7 +185,7 @@ class MemoryStore:
             tasks=sorted(tasks, key=lambda t: (t.seq, t.id)),
             edges=self._edges(lambda key, is_open: is_open),
             batches=[_copy(b) for _, b in sorted(base.batches.items()) if live & {*range(b.first, b.last + 1)}],
-            pools={name: dict(state) for name, state in base.pools.items()},
+            pools=self.load_pools(),
             next_id=base.highest_id + 1,
             run_times=self.load_run_times(),
             resources=self.load_resources(),
@@ -281,6 +281,10 @@ class MemoryStore:
             found.sort(key=lambda t: t.id, reverse=wanted.newest_first)
         return [_copy(task) for task in found[: wanted.limit]]
 
+    def list_ids(self, wanted: Filter) -> list[int]:
+        """The ids of the tasks the filter wants, in its order."""
+        return [task.id for task in self.list_where(wanted)]
+
     def count_by_status(self, pool: str | None = None) -> dict[str, int]:
         """How many tasks stand in each status that has any, of one pool or of all."""
         counts: dict[str, int] = {}
@@ -359,6 +363,10 @@ class MemoryStore:
         found = [key for key in self._base.passed if key[0] == name and key[1] < bound]
         return [_copy(self._base.passed[key]) for key in sorted(found, reverse=True)[:limit]]
 
+    def load_pools(self) -> dict[str, dict[str, object]]:
+        """The stored state of pools changed by command, by name."""
+        return {name: dict(state) for name, state in self._base.pools.items()}
+
     def close(self) -> None:
         """Nothing to close."""
 
@@ -400,5 +408,6 @@ def _wants(wanted: Filter, task: TaskRecord) -> bool:
         and (wanted.finished_before is None or (ended is not None and ended < wanted.finished_before))
         and (not wanted.by_end or ended is not None)
         and (pattern is None or pattern(spec.name) is not None)
+        and (wanted.text is None or matches_text(spec, wanted.text))
         and (wanted.tags is None or matches_tags(spec.tags, wanted.tags))
     )

@@ -6,15 +6,14 @@ lives in daemon/handlers; the entry file repeats the layout of frames A and R on
 
 from __future__ import annotations
 
-import json
-import math
 import os
 from dataclasses import dataclass
-from typing import Any, NamedTuple, NoReturn, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast, get_args
 
 import msgspec
 
 from cronoq_cli.errors import CronoqError, ExitStatus, InvalidError, ProtocolError
+from cronoq_cli.wire.json_text import dump_json, load_json
 from cronoq_cli.wire.requests import ANY_VERSION, Reply, Request
 from cronoq_cli.wire.version import LINE_MARK, PROTOCOL, VERSION, is_newer
 
@@ -202,6 +201,9 @@ class RequestMessage(NamedTuple):
     as_is: bool = False
 
 
+_BY_NAME: dict[Any, Any] = {kind.__struct_config__.tag: kind for kind in get_args(Request)}
+
+
 class _Envelope(msgspec.Struct):
     protocol: int
     client: str
@@ -211,8 +213,8 @@ class _Envelope(msgspec.Struct):
 
 def encode_request(request: Request, *, as_is: bool = False) -> bytes:
     """The frame Q of `request`. Raises InvalidError when it is longer than the daemon takes."""
-    body = {"protocol": PROTOCOL, "client": VERSION, "request": _plain(request)}
-    payload = _dump(body | {"as_is": True} if as_is else body)
+    body = {"protocol": PROTOCOL, "client": VERSION, "request": request}
+    payload = dump_json(body | {"as_is": True} if as_is else body)
     if len(payload) >= MAX_REQUEST:
         size = len(payload) / 1024**2
         raise InvalidError(
@@ -229,7 +231,7 @@ def decode_request(payload: bytes) -> RequestMessage:
     all the same), and InvalidError when our protocol carries a request of the wrong shape.
     """
     try:
-        envelope = msgspec.convert(_load(payload), _Envelope)
+        envelope = msgspec.convert(load_json(payload), _Envelope)
     except (msgspec.ValidationError, ValueError, RecursionError) as error:
         raise ProtocolError(f"what arrived is no request: {_one_line(error)}") from None
     if envelope.protocol != PROTOCOL:
@@ -241,7 +243,9 @@ def decode_request(payload: bytes) -> RequestMessage:
 
 def _decode_known(envelope: _Envelope) -> Request:
     try:
-        request: Request = msgspec.convert(envelope.request, Request, str_keys=True)
+        # By its name: a union of all requests would be looked through anew each time.
+        kind = _BY_NAME.get(envelope.request.get("type"), Request)
+        request: Request = msgspec.convert(envelope.request, kind, str_keys=True)
     except (msgspec.ValidationError, ValueError, RecursionError) as error:
         if is_newer(envelope.client, VERSION) and not envelope.as_is:
             raise newer_client(envelope.client) from None  # which may well ask for what this version does not know
@@ -312,7 +316,7 @@ def _known_exit(number: int) -> ExitStatus:
 
 def encode_reply(reply: Reply) -> bytes:
     """The frame D of `reply`. Raises InvalidError when it is longer than a client takes."""
-    payload = _dump(_plain(reply))
+    payload = dump_json(reply)
     if len(payload) >= MAX_ANSWER:
         raise InvalidError("the answer is too long for one message", hint="ask for less: --limit N, --after-id ID")
     return encode_frame(REPLY, payload)
@@ -326,7 +330,7 @@ def decode_reply(payload: bytes) -> Reply:
 def encode_error(error: CronoqError) -> bytes:
     """The frame X of `error`."""
     body = {"code": error.code, "message": error.message, "hint": error.hint, "exit": int(error.exit)}
-    return encode_frame(ERROR, _dump(body | {"daemon": VERSION, "protocol": PROTOCOL}))
+    return encode_frame(ERROR, dump_json(body | {"daemon": VERSION, "protocol": PROTOCOL}))
 
 
 def decode_error(payload: bytes) -> RemoteError:
@@ -336,7 +340,7 @@ def decode_error(payload: bytes) -> RemoteError:
 
 def encode_message(message: dict[str, Any]) -> bytes:
     """The frame M of one message of a stream."""
-    return encode_frame(MESSAGE, _dump(_plain(message)))
+    return encode_frame(MESSAGE, dump_json(message))
 
 
 def decode_message(payload: bytes) -> dict[str, Any]:
@@ -346,37 +350,9 @@ def decode_message(payload: bytes) -> dict[str, Any]:
 
 def _decode_answer(payload: bytes, kind: type[T]) -> T:
     try:
-        return msgspec.convert(_load(payload), kind)
+        return msgspec.convert(load_json(payload), kind)
     except (msgspec.ValidationError, ValueError, RecursionError) as error:
         raise ProtocolError(f"the daemon's answer is malformed: {_one_line(error)}") from None
-
-
-def _plain(value: object) -> Any:
-    return msgspec.to_builtins(value, str_keys=True)
-
-
-def _dump(value: Any) -> bytes:
-    return _WRITER.encode(value).encode("ascii")
-
-
-def _load(payload: bytes) -> Any:
-    # The standard library's reader, since lone surrogates (bytes that are no UTF-8) must survive.
-    return _READER.decode(payload.decode("utf-8"))
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number here")
-
-
-def _parse_finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"{text} is too large")
-    return number
-
-
-_READER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_parse_finite)
-_WRITER = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), check_circular=False)
 
 
 def _one_line(value: object) -> str:

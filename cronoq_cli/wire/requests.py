@@ -68,6 +68,22 @@ class ListTasks(_Request, tag="list"):
     after_id: int | None = None
 
 
+class ShowWindow(_Request, tag="window"):
+    """What a live view needs, bounded however many tasks there are: `limit` of them from `offset` on, pools, counts.
+
+    In order: what runs, the next waiting, the last ended, newest first. `select`: its pools and statuses only. `text`:
+    only tasks that have it in name, key or command, upper or lower case. `brief`: of those waiting and those ended at
+    most so many. The answer has `tasks`, `offset`, `total` (how long the whole list is), `more` (how many that wait are
+    not in it), `summary`, `pools`, and `seq`: the last stored transition.
+    """
+
+    select: Selector = msgspec.field(default_factory=Selector)
+    text: str | None = None
+    offset: int = 0
+    limit: int = 50
+    brief: int | None = None
+
+
 class ShowTasks(_Request, tag="show"):
     """Whole documents of the selected tasks with their attempts; `env` adds the environment's values."""
 
@@ -301,6 +317,7 @@ class Reload(_Request, tag="reload"):
 Request = (
     Submit
     | ListTasks
+    | ShowWindow
     | ShowTasks
     | WaitTasks
     | Cancel

@@ -5,6 +5,8 @@ The runner's own wire version lives in `runner`; what a mismatch leads to is dec
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from cronoq_cli import __version__
 
 PROTOCOL = 1
@@ -16,6 +18,7 @@ LINE_MARK = b"cronoq-a1"
 VERSION = __version__
 
 
+@lru_cache(maxsize=64)
 def parse_version(text: str) -> tuple[int, ...] | None:
     """The leading numbers of a version (`0.10.2rc1` is 0, 10, 2), or None when it begins with none."""
     numbers: list[int] = []

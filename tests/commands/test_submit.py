@@ -309,7 +309,7 @@ def test_more_input_than_the_limit_is_refused(caller: Caller) -> None:
         ["--batch", "missing-here"],
         ["--wait", "true", "x"],
         ["--follow", "true", "x"],
-        ["--array", "0-9999", "true", "x"],
+        ["--array", "0-10000", "true", "x"],
     ],
 )
 def test_the_daemon_sends_back_what_only_the_client_can_do(caller: Caller, words: list[str]) -> None:

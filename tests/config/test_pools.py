@@ -131,7 +131,7 @@ def test_resources_gathering_and_the_daemons_bounds_are_read() -> None:
 def test_the_defaults_are_those_of_the_specification() -> None:
     settings = read("[pools.x]\nworkers = 1\n[groups.mail]\ncommand = 'send | all'")
     pool, daemon = settings.pools["x"], settings.daemon
-    assert (pool.weight, pool.max_pending, pool.overflow, pool.reservable_fraction) == (1, None, "wait", 0.5)
+    assert (pool.weight, pool.max_pending, pool.overflow, pool.reservable_fraction) == (1, 100_000, "wait", 0.5)
     assert (pool.max_hold_s, pool.default_duration_s, pool.fair_share, pool.groups) == (300, 60, False, [])
     assert not pool.limits.are_set
     scale = pool.autoscale
@@ -139,7 +139,7 @@ def test_the_defaults_are_those_of_the_specification() -> None:
     assert (scale.stabilization_window_s, scale.max_step_up_ratio, scale.max_step_up_abs) == (60, 1.0, 4)
     assert (scale.max_step_down, scale.reservation_horizon_s, scale.ewma_alpha) == (1, 300, 0.3)
     assert (scale.slo_s, scale.cost_per_worker_second) == ({}, 0.0)
-    assert (daemon.total_workers, daemon.share, daemon.max_pending) == (None, "weighted", None)
+    assert (daemon.total_workers, daemon.share, daemon.max_pending) == (None, "weighted", 1_000_000)
     mail = settings.groups["mail"]
     assert (mail.command, mail.grace_s, mail.max_delay_s, mail.max_size) == ("send | all", 60, 600, 100)
     assert mail.pool == "default"
@@ -268,6 +268,8 @@ def test_a_bound_can_be_taken_away() -> None:
     changes = parse_pool_changes(["max_pending=none", "workers=4"])
     pool = override_pool(PoolSettings(workers=WorkerRange(min=1, max=9), max_pending=5), changes)
     assert (pool.max_pending, pool.workers) == (None, 4)
+    settings = read('[daemon]\nmax_pending = "none"\n[pools.x]\nmax_pending = "none"')
+    assert (settings.daemon.max_pending, settings.pools["x"].max_pending) == (None, None)
 
 
 @pytest.mark.parametrize(

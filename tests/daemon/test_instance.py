@@ -7,7 +7,6 @@ import json
 import logging
 import os
 import signal
-import socket
 import stat
 import subprocess
 import sys
@@ -134,14 +133,9 @@ def test_the_mark_of_a_stop_comes_and_goes(tmp_path: Path) -> None:
     assert not os.path.exists(mark)
 
 
-def test_readiness_is_told_to_the_client_and_to_systemd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_readiness_is_told_to_the_client() -> None:
     reading, writing = os.pipe()
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
-        systemd.bind(str(tmp_path / "notify"))
-        systemd.settimeout(PATIENCE_S)
-        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
-        instance.announce_ready(writing, {"pid": 7})
-        assert systemd.recv(4096) == f"READY=1\nMAINPID={os.getpid()}".encode()
+    instance.announce_ready(writing, {"pid": 7})
     with open(reading, "rb") as pipe:
         assert pipe.read() == b'ready {"pid": 7}\n'
 
@@ -155,35 +149,11 @@ def test_a_failure_is_told_to_the_client() -> None:
     assert json.loads(about) == {"code": "conflict", "message": "a daemon runs", "hint": "h", "exit": 4}
 
 
-def test_a_client_that_waits_no_more_harms_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NOTIFY_SOCKET", "/nowhere/at/all")
+def test_a_client_that_waits_no_more_harms_nobody() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     instance.announce_ready(writing, {})
     instance.announce_ready(None, {})
-
-
-MOUNTS = """\
-22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
-30 22 0:40 / {0} rw shared:5 - nfs4 server:/home rw
-31 30 0:41 / {0}/lo\\040cal rw - xfs /dev/sdb rw
-32 22 0:42 / {0}-other rw - fuse.sshfs me@there: rw
-nonsense
-"""
-
-
-@pytest.mark.parametrize(
-    ("place", "kind"), [("", "nfs4"), ("/state", "nfs4"), ("/lo cal/x", None), ("-other/x", "fuse.sshfs"), ("x", None)]
-)
-def test_a_state_directory_on_a_network_is_noticed(tmp_path: Path, place: str, kind: str | None) -> None:
-    home = os.path.realpath(tmp_path / "home")
-    (tmp_path / "mounts").write_text(MOUNTS.format(home))
-    assert instance.find_network_file_system(home + place, str(tmp_path / "mounts")) == kind
-
-
-def test_this_machine_says_where_its_files_are() -> None:
-    assert instance._find_mount_type("/", "/proc/self/mountinfo")
-    assert instance.find_network_file_system("/", "/no/such/file") is None
 
 
 @pytest.mark.parametrize(

@@ -35,14 +35,15 @@ class Desk:
         self.store.claim("test", BASE)
         self.made = 0
 
-    def add(self, **spec: Any) -> int:
-        """A running task; its id."""
+    def add(self, *, gathered_by: int | None = None, **spec: Any) -> int:
+        """A running task, or one that a group's task runs for; its id."""
         self.made += 1
         wanted = {"name": "make", "command": ["make"], **spec}
         record = TaskRecord(
             id=self.made,
             spec=TaskSpec(**wanted),
-            status=Status.RUNNING,
+            status=Status.RUNNING if gathered_by is None else Status.BLOCKED,
+            gathered_by=gathered_by,
             seq=float(self.made),
             submitted_at=BASE,
             updated_at=BASE,
@@ -100,8 +101,8 @@ def test_deadline_and_start_are_told_in_utc(desk: Desk) -> None:
 
 
 def test_a_gathering_task_reads_one_line_of_json_a_member(desk: Desk) -> None:
-    first = desk.add(command=["mail", "ann", BAD], tags={"to": "ann"})
-    second = desk.add(command=None, shell_line="echo $TO | mail bob")
+    first = desk.add(command=["mail", "ann", BAD], tags={"to": "ann"}, gathered_by=3)
+    second = desk.add(command=None, shell_line="echo $TO | mail bob", gathered_by=3)
     order = desk.start(desk.add(command=["send-all"], members=[second, first, 99]))
     lines = Path(order["stdin"]).read_text("ascii").splitlines()
     assert [json.loads(line) for line in lines] == [
@@ -111,12 +112,19 @@ def test_a_gathering_task_reads_one_line_of_json_a_member(desk: Desk) -> None:
     assert Path(order["stdin"]).stat().st_mode & 0o777 == 0o600
 
 
-def test_what_it_gathers_is_the_same_at_every_attempt(desk: Desk) -> None:
-    member = desk.add()
-    gathering = desk.add(members=[member])
-    before = Path(desk.start(gathering)["stdin"]).read_bytes()
-    desk.store.commit(Changes(removed=[member]))
-    assert Path(desk.start(gathering)["stdin"]).read_bytes() == before
+def test_a_member_that_has_ended_or_gathers_anew_is_not_read_by_the_next_attempt(desk: Desk) -> None:
+    members = [desk.add(gathered_by=5) for _ in range(4)]
+    gathering = desk.add(members=members)
+
+    def read() -> list[int]:
+        lines = Path(desk.start(gathering)["stdin"]).read_text("ascii").splitlines()
+        return [json.loads(line)["id"] for line in lines]
+
+    assert read() == members
+    missed, cancelled, retried, _ = desk.store.list_tasks(members)
+    missed.status, cancelled.status, retried.gathered_by = Status.MISSED, Status.CANCELLED, None
+    desk.store.commit(Changes(updated=[missed, cancelled, retried]))
+    assert read() == members[3:]
 
 
 def test_kept_input_is_still_laid_out_byte_for_byte(desk: Desk) -> None:

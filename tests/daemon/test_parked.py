@@ -24,6 +24,25 @@ def test_a_call_is_taken_when_one_of_its_tasks_ends_and_only_once() -> None:
     assert ticket.number is None
 
 
+def test_a_call_that_waits_for_all_its_tasks_is_taken_once_when_the_last_has_ended() -> None:
+    parked, ticket = Parked(), Ticket()
+    parked.add(NotYet([3, 4, 5], every=True), _nothing, _ignore, ticket)
+    assert list(parked.take_ended([4, 9])) == []
+    assert list(parked.take_ended([4])) == []
+    assert list(parked.take_ended([3])) == []
+    assert ticket.number is not None
+    assert len(list(parked.take_ended([5]))) == 1
+    assert ticket.number is None
+
+
+def test_a_forgotten_call_leaves_nothing_behind() -> None:
+    parked, ticket = Parked(), Ticket()
+    parked.add(NotYet([3, 4], every=True), _nothing, _ignore, ticket)
+    assert list(parked.take_ended([3])) == []
+    parked.forget(ticket.number)
+    assert list(parked.take_ended([4])) == []
+
+
 def test_a_ticket_follows_a_call_that_waits_again() -> None:
     parked, ticket = Parked(), Ticket()
     parked.add(NotYet([3]), _nothing, _ignore, ticket)

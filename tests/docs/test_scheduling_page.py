@@ -198,7 +198,7 @@ def test_the_table_of_demand_is_right() -> None:
             least=0,
             most=16,
         )
-        decision = decide_target(AutoscaleSettings(), inputs, ScaleState(), 0.0)
+        decision = decide_target(AutoscaleSettings(slo_s={"high": 10.0, "normal": 120.0}), inputs, ScaleState(), 0.0)
         assert (decision.demand, decision.wanted) == (pytest.approx(float(demand)), int(workers))
 
 

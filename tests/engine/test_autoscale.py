@@ -22,7 +22,7 @@ from cronoq_cli.engine.autoscale import (
     decide_target,
 )
 
-SETTINGS = AutoscaleSettings()
+SETTINGS = AutoscaleSettings(slo_s={"high": 10.0, "normal": 120.0})
 
 
 def inputs(**changes: Any) -> DemandInputs:

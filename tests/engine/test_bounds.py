@@ -106,9 +106,18 @@ def test_a_refused_fixed_start_gives_its_reservation_back() -> None:
     assert story.engine.state.pools["default"].reserved == 0
 
 
+def test_a_submission_larger_than_its_pool_may_ever_hold_is_not_kept_waiting() -> None:
+    story = Story(PoolPlan(1, max_pending=3, overflow="wait"))
+    with pytest.raises(NoRoomError, match="4 tasks at once are more than the 3 that may wait") as caught:
+        story.accept(*[Newcomer(spec()) for _ in range(4)])
+    assert not caught.value.waits
+    assert story.accept(*[Newcomer(spec()) for _ in range(3)]).ids == [1, 2, 3]
+
+
 def totals(most: int) -> Any:
     def setup(state: State) -> None:
         state.max_pending = most
+        state.note_plans()
 
     return setup
 

@@ -153,6 +153,20 @@ def test_a_member_may_be_cancelled_but_not_edited_or_held_while_the_group_runs()
     assert story.status(*members) == [Status.CANCELLED] + [Status.SUCCEEDED] * 3
 
 
+def test_the_task_of_a_group_does_not_start_when_nobody_is_left_to_run_for() -> None:
+    story = mail_story()
+    busy = [story.submit() for _ in range(2)]
+    members = [join(story, expires_at=story.now.wall + 70 if last else None) for last in (False, False, False, True)]
+    group = runner_of(story, members[0])
+    story.handle(Cancelled(members[:3]))
+    assert story.status(group) is Status.READY
+    story.pass_time(70)
+    assert story.status(group, members[3]) == [Status.CANCELLED, Status.MISSED]
+    assert story.record(group).reason == "all it was to run for have ended"
+    story.end(busy[0])
+    assert group not in story.started()
+
+
 def test_limits_of_a_member_count_until_the_group_has_started() -> None:
     story = mail_story()
     wall = story.now.wall

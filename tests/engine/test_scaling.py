@@ -204,3 +204,12 @@ def test_an_autoscaled_pool_shrinks_while_the_machine_is_needed_and_grows_back()
     crowd.story.handle(MachineLooked(CALM))
     crowd.live([at for at in steady if 130 <= at < 200], until=200)
     assert crowd.workers >= grown
+
+
+def test_every_change_of_the_target_is_told_with_its_reason() -> None:
+    crowd = Crowd(scaled())
+    crowd.live([0.5 * n for n in range(600)], until=2000)
+    told = [line.message or "" for line in crowd.story.shelf.history if line.type == "pool-scaled"]
+    steps = [f"{before} to {after} workers: " for (_, before), (_, after) in pairwise(crowd.targets)]
+    assert [any(line.startswith(step) for step in steps) for line in told] == [True] * len(steps)
+    assert any("demand" in line for line in told)

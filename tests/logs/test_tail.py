@@ -5,12 +5,15 @@ from __future__ import annotations
 import ctypes
 import io
 import os
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from cronoq_cli.logs.files import BLOCK, HEAD_KEPT, find_tail_offset
+from cronoq_cli.logs.cap import NoHolesError, count_kept, cut_file, decide_cut
+from cronoq_cli.logs.files import BLOCK, find_tail_offset, measure_log
 from cronoq_cli.logs.tail import Tail
+from cronoq_cli.model.log_cap import HEAD_KEPT, LEAST_CAP
 
 
 @pytest.mark.parametrize(
@@ -90,3 +93,66 @@ def test_what_was_cut_out_is_told_and_not_read_as_zeros(tmp_path: Path) -> None:
     tail.pump()
     tail.close()
     assert b"".join(pieces) == b"h" * HEAD_KEPT + b"\n[cronoq: %d bytes cut]\n" % hole + b"tail\n"
+
+
+def _make_cut(path: Path, head: bytes, hole: int, tail: bytes) -> None:
+    """A log as a cap leaves it. Skips where holes cannot be punched."""
+    path.write_bytes(head + b"x" * hole + tail)
+    try:
+        cut_file(os.fsencode(path), HEAD_KEPT + hole)
+    except NoHolesError:
+        pytest.skip("this file system has no holes")
+
+
+@pytest.mark.parametrize(("lines", "shown"), [(1, b"c\n"), (2, b"b\nc\n"), (3, None), (4, None)])
+def test_the_last_lines_are_counted_over_a_cut_without_reading_it(tmp_path: Path, lines: int, shown: bytes) -> None:
+    log, hole = tmp_path / "log", 4 * 1024 * 1024
+    head = (b"h" * 62 + b"\n") * (HEAD_KEPT // 63) + b"\n" * (HEAD_KEPT % 63)
+    _make_cut(log, head, hole, b"a\nb\nc\n")
+    pieces: list[bytes] = []
+    with closing(Tail(str(log), pieces.append, lines=lines)) as tail:
+        tail.pump()
+    text = b"".join(pieces)
+    if shown is not None:
+        assert text == shown
+    else:
+        assert b"\0" not in text
+        assert text.endswith(b"a\nb\nc\n")
+        assert text.count(b"\n") <= lines + 2
+
+
+def test_a_reader_in_the_middle_goes_on_behind_a_cut(tmp_path: Path) -> None:
+    """Following may stand anywhere when the log is cut under it."""
+    log = tmp_path / "log"
+    log.write_bytes(b"h" * (HEAD_KEPT - 10))
+    pieces: list[bytes] = []
+    with closing(Tail(str(log), pieces.append)) as tail:
+        tail.pump()
+        _make_cut(log, b"h" * HEAD_KEPT, 4 * 1024 * 1024, b"newest")
+        pieces.clear()
+        tail.pump()
+    assert b"".join(pieces) == b"h" * 10 + b"\n[cronoq: %d bytes cut]\n" % (4 * 1024 * 1024) + b"newest"
+
+
+def test_sizes_tell_what_was_written_and_what_was_cut(tmp_path: Path) -> None:
+    log, hole = tmp_path / "log", 4 * 1024 * 1024
+    _make_cut(log, b"h" * HEAD_KEPT, hole, b"newest")
+    assert measure_log(str(log)) == (HEAD_KEPT + hole + 6, hole)
+    assert measure_log(str(tmp_path / "none")) == (None, 0)
+    assert measure_log("/dev/null") == (None, 0)
+
+
+@pytest.mark.parametrize("cap", [LEAST_CAP, LEAST_CAP + 1, 64 << 20])
+def test_a_cut_leaves_less_than_the_cap_and_is_not_repeated_at_once(cap: int) -> None:
+    size, kept_from = 0, HEAD_KEPT
+    for _ in range(200):
+        size += 333_333
+        end = decide_cut(size, kept_from, cap)
+        if end is None:
+            assert count_kept(size, kept_from) <= cap
+            continue
+        assert end > kept_from
+        assert end % 65536 == 0
+        kept_from = end
+        assert count_kept(size, kept_from) <= cap
+        assert decide_cut(size + 65536, kept_from, cap) is None

@@ -32,7 +32,7 @@ submitted_at not_before start_at deadline started_at finished_at wait_s run_s pi
 POOL_FIELDS = """
 name workers min max busy held target reason paused waiting blocked scheduled retrying running reservations
 oldest_ready_s started succeeded failed retried wait_s run_s utilisation fixed_start_hit_rate
-deadline_hit_rate worker_s cost groups
+deadline_hit_rate worker_s cost groups scalings
 """
 
 BASE = 1_790_000_000.0

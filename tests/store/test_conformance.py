@@ -476,6 +476,10 @@ def filled(store: Store) -> Store:
         (Filter(name_glob="[mM]ake"), [2, 3]),
         (Filter(name_glob="[[]x]"), [4]),
         (Filter(name_glob="[!m]*", limit=2), [3, 4]),
+        (Filter(text="MAKE"), [1, 2, 3]),
+        (Filter(text="[", newest_first=True), [4]),
+        (Filter(text="k", limit=1), [1]),
+        (Filter(text="nowhere"), []),
         (Filter(key="k"), [1]),
         (Filter(key="k", statuses=["failed"]), []),
         (Filter(finished_before=40.0), [2, 6]),
@@ -491,6 +495,7 @@ def filled(store: Store) -> Store:
 )
 def test_a_filter_finds_what_it_wants_in_order(filled: Store, wanted: Filter, found: list[int]):
     assert ids(filled.list_where(wanted)) == found
+    assert filled.list_ids(wanted) == found
 
 
 def test_tasks_by_ids_come_once_in_order_of_ids(filled: Store):

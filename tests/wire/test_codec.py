@@ -16,8 +16,16 @@ from cronoq_cli.wire.codec import CommandLine, Frame, FrameDecoder, LineAnswer, 
 from cronoq_cli.wire.requests import DaemonStatus, DaemonStop, ListTasks, Reply, Selector, Submit
 from cronoq_cli.wire.version import VERSION
 
-BYTES_AS_TEXT = st.binary(max_size=20).map(lambda raw: raw.replace(b"\0", b"").decode("utf-8", "surrogateescape"))
-NAMES = BYTES_AS_TEXT.map(lambda text: "X" + text.replace("=", ""))
+
+def texts(without: bytes) -> st.SearchStrategy[str]:
+    """What the system's bytes are as text: taken out before they are decoded, since bytes that come together then
+    may be a character."""
+    raw = st.binary(max_size=20).map(lambda data: data.translate(None, without))
+    return raw.map(lambda data: data.decode("utf-8", "surrogateescape"))
+
+
+BYTES_AS_TEXT = texts(b"\0")
+NAMES = texts(b"\0=").map("X".__add__)
 
 
 def only_frame(data: bytes, kinds: bytes = codec.TO_DAEMON + codec.TO_CLIENT) -> Frame:

@@ -9,7 +9,7 @@ from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.render.layout import Column, layout_table
 from cronoq_cli.commands.render.notes import print_notes
 from cronoq_cli.commands.render.spans import short_span
-from cronoq_cli.commands.render.style import style_of
+from cronoq_cli.commands.render.style import Style, style_of
 from cronoq_cli.commands.render.words import Document, join_facts
 
 
@@ -21,6 +21,24 @@ def print_pools(context: Context, doc: Mapping[str, Any]) -> None:
         return
     style = style_of(context)
     context.out.write("\n".join(layout_table(_columns(pools), style)) + "\n")
+    if "pool" in doc:
+        _print_use(context, doc["pool"], style)
+
+
+def _print_use(context: Context, pool: Document, style: Style) -> None:
+    """Of one pool also what it offered, used and cost, and the last changes of its size."""
+    if pool["worker_s"] is not None:
+        used = None if pool["utilisation"] is None else f"{pool['utilisation']:.0%} used"
+        cost = None if pool["cost"] is None else f"cost {pool['cost']:.6g}"
+        offered = f"{pool['worker_s']:.0f} worker seconds"
+        context.out.write(f"\n{join_facts(offered, used, cost)}\n")
+    if pool["scalings"]:
+        columns = [
+            Column(f"AT ({style.zone_name})", [style.local(one["at"]) for one in pool["scalings"]]),
+            Column("WORKERS", [f"{one['from']} to {one['to']}" for one in pool["scalings"]]),
+            Column("WHY", [one["reason"] for one in pool["scalings"]], least=8),
+        ]
+        context.out.write("\n" + "\n".join(layout_table(columns, style)) + "\n")
 
 
 def _columns(pools: list[Document]) -> list[Column]:

@@ -71,7 +71,7 @@ def _work(task: Document) -> Iterator[Fact]:
     if task["shell"] is not None:
         yield Fact("shell", (task["command"] or [None])[0])
     yield Fact("directory", task["cwd"])
-    yield Fact("log", task["log"])
+    yield Fact("log", None if task["log"] is None else join_facts(task["log"], task.get("log_note")))
 
 
 def _order(task: Document) -> Iterator[Fact]:

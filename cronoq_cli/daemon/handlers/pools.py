@@ -8,7 +8,9 @@ from cronoq_cli.commands.plans import plan_pool
 from cronoq_cli.config.live import override_pool
 from cronoq_cli.daemon.desk import Desk
 from cronoq_cli.daemon.selection import check_pool_names
+from cronoq_cli.engine.live import Now
 from cronoq_cli.engine.messages import PoolPaused, PoolReplanned, PoolResumed
+from cronoq_cli.engine.metering import decide_utilisation
 from cronoq_cli.engine.pools import LivePool, PoolPlan
 from cronoq_cli.errors import UsageError
 from cronoq_cli.model.lifecycle import Status
@@ -20,12 +22,14 @@ from cronoq_cli.wire.requests import PausePool, Pools, Reply, ResetPool, ResumeP
 def show_pools(desk: Desk, request: Pools) -> Reply:
     """The documents of all pools, or of one."""
     names = check_pool_names(desk.scheduler, [] if request.name is None else [request.name])
-    documents = [_describe(desk, desk.scheduler.engine.state.pools[name]) for name in names]
+    documents = [describe_live(desk, desk.scheduler.engine.state.pools[name]) for name in names]
     return Reply(doc={"pools": documents} if request.name is None else {"pool": documents[0]})
 
 
-def _describe(desk: Desk, pool: LivePool) -> dict[str, Any]:
-    wall = desk.now().wall
+def describe_live(desk: Desk, pool: LivePool) -> dict[str, Any]:
+    """The document of a pool as it stands."""
+    now = desk.now()
+    wall = now.wall
     oldest = min((task.ready_at or wall for task in pool.lanes.heads()), default=None)
     return describe_pool(
         pool.name,
@@ -50,12 +54,25 @@ def _describe(desk: Desk, pool: LivePool) -> dict[str, Any]:
         retrying=pool.counts[Status.RETRYING],
         running=pool.counts[Status.RUNNING],
         oldest_ready_at=oldest,
-        now=desk.now().wall,
+        now=wall,
         started=pool.totals["started"],
         succeeded=pool.totals["succeeded"],
         failed=pool.totals["failed"] + pool.totals["dead_lettered"],
         retried=pool.totals["retried"],
+        **describe_use(pool, now),
     )
+
+
+def describe_use(pool: LivePool, now: Now) -> dict[str, Any]:
+    """Worker seconds and what they cost, the share of them that was used, and the last changes of the target."""
+    offered_s = pool.meter.count_offered_s(now.awake)
+    rate = pool.plan.cost_per_worker_second
+    return {
+        "worker_s": offered_s,
+        "cost": offered_s * rate if rate else None,
+        "utilisation": decide_utilisation(pool.count_busy_s(now), offered_s),
+        "scalings": pool.meter.changes,
+    }
 
 
 def scale_pool(desk: Desk, request: ScalePool) -> Reply:
@@ -96,7 +113,7 @@ def _replan(desk: Desk, plans: list[tuple[str, PoolPlan, dict[str, Any]]]) -> Re
         desk.scheduler.apply(PoolReplanned(name, plan, changes))
     desk.scheduler.must_commit()
     pools = desk.scheduler.engine.state.pools
-    return Reply(doc={"pools": [_describe(desk, pools[name]) for name, _, _ in plans]})
+    return Reply(doc={"pools": [describe_live(desk, pools[name]) for name, _, _ in plans]})
 
 
 def pause_pools(desk: Desk, request: PausePool) -> Reply:
@@ -115,4 +132,4 @@ def _switch(desk: Desk, names: list[str], event: type[PoolPaused] | type[PoolRes
     for name in chosen:
         desk.scheduler.apply(event(name))
     desk.scheduler.must_commit()
-    return Reply(doc={"pools": [_describe(desk, desk.scheduler.engine.state.pools[name]) for name in chosen]})
+    return Reply(doc={"pools": [describe_live(desk, desk.scheduler.engine.state.pools[name]) for name in chosen]})

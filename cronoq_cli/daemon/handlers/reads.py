@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from heapq import merge
 from itertools import islice
 from typing import Any
 
 from cronoq_cli.daemon.desk import Desk
 from cronoq_cli.daemon.parked import NotYet
+from cronoq_cli.engine.pools import LivePool
 from cronoq_cli.errors import WaitTimeoutError
 from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
+from cronoq_cli.model.places import describe_cap
 from cronoq_cli.model.snapshot import describe_transition
 from cronoq_cli.model.task import TaskRecord
 from cronoq_cli.store.contract import Filter, iter_env
@@ -21,6 +23,7 @@ LAST_ENDED = 10
 MOST_SORTED = 2000
 """Of scheduled, retrying and blocked tasks more than this are listed as they come, not by their due time."""
 ALL_STATUSES = frozenset(Status)
+QUEUED = (Status.READY, Status.SCHEDULED, Status.RETRYING, Status.BLOCKED)
 
 
 # -- ls --------------------------------------------------------------------------------------------------------------
@@ -32,8 +35,8 @@ def list_tasks(desk: Desk, request: ListTasks) -> Reply:
         return _list_finished(desk, request)
     if not request.select.is_empty():
         return _list_selected(desk, request)
-    running = _list_running(desk)
-    total = sum(desk.scheduler.engine.state.pools[name].counts[status] for name in _pools(desk) for status in _QUEUED)
+    running = list_running(desk)
+    total = sum(desk.scheduler.engine.state.pools[name].counts[status] for name in _pools(desk) for status in QUEUED)
     most = total if request.limit is None else request.limit
     waiting = list_next(desk, most)
     ended = desk.scheduler.store.list_where(
@@ -46,7 +49,6 @@ def list_tasks(desk: Desk, request: ListTasks) -> Reply:
 
 
 _FINALS = sorted(status.value for status in FINAL)
-_QUEUED = (Status.READY, Status.SCHEDULED, Status.RETRYING, Status.BLOCKED)
 
 
 def _pools(desk: Desk) -> list[str]:
@@ -62,30 +64,40 @@ def summarize(desk: Desk) -> dict[str, int]:
     return counts
 
 
-def _list_running(desk: Desk) -> list[int]:
+def list_running(desk: Desk) -> list[int]:
+    """The tasks that run, those first that started first."""
     pools = desk.scheduler.engine.state.pools.values()
     running = [task for pool in pools for task in pool.running.values() if task.status is Status.RUNNING]
     return [task.id for task in sorted(running, key=lambda task: (task.started_at or 0.0, task.id))]
 
 
-def list_next(desk: Desk, most: int) -> list[int]:
-    """Up to `most` waiting tasks in the order in which they are expected: ready by score, then by due time."""
-    state, wall = desk.scheduler.engine.state, desk.now().wall
-    pools = [pool.lanes.first(most, lambda task: state.place(task, wall)) for pool in state.pools.values()]
-    ready = [task for pool in state.pools.values() for task in pool.leased.values()]
-    ready += merge(*pools, key=lambda task: (-state.score(task, wall), task.seq))
-    ids = list(dict.fromkeys(task.id for task in ready))[:most]
-    ids += [task.id for pool in state.pools.values() for task in islice(pool.unfit.values(), most)]
+def list_next(
+    desk: Desk, most: int, pools: Collection[str] = (), statuses: frozenset[Status] = frozenset(QUEUED)
+) -> list[int]:
+    """Up to `most` waiting tasks in the order in which they are expected: ready by score, then by due time.
+
+    Of all pools, or of `pools`; of these statuses."""
+    chosen = [pool for name, pool in desk.scheduler.engine.state.pools.items() if not pools or name in pools]
+    ids = _list_ready(desk, chosen, most) if Status.READY in statuses else []
     if len(ids) < most:
-        ids += islice(_later(desk), most - len(ids))
+        ids += islice(_later(desk, chosen, statuses - {Status.READY}), most - len(ids))
     return ids[:most]
 
 
-def _later(desk: Desk) -> Iterator[int]:
-    state = desk.scheduler.engine.state
-    later = (Status.SCHEDULED, Status.RETRYING, Status.BLOCKED)
-    count = sum(pool.counts[status] for pool in state.pools.values() for status in later)
-    found = (task for task in state.tasks.values() if task.status in later)
+def _list_ready(desk: Desk, pools: list[LivePool], most: int) -> list[int]:
+    state, wall = desk.scheduler.engine.state, desk.now().wall
+    lines = [pool.lanes.first(most, lambda task: state.place(task, wall)) for pool in pools]
+    ready = [task for pool in pools for task in pool.leased.values()]
+    ready += merge(*lines, key=lambda task: (-state.score(task, wall), task.seq))
+    ids = list(dict.fromkeys(task.id for task in ready))[:most]
+    return ids + [task.id for pool in pools for task in islice(pool.unfit.values(), most)]
+
+
+def _later(desk: Desk, pools: list[LivePool], later: frozenset[Status]) -> Iterator[int]:
+    names = frozenset(pool.name for pool in pools)
+    count = sum(pool.counts[status] for pool in pools for status in later)
+    tasks = desk.scheduler.engine.state.tasks.values()
+    found = islice((task for task in tasks if task.status in later and task.pool in names), count)
     if count > MOST_SORTED:
         return (task.id for task in found)
     far = float("inf")
@@ -96,7 +108,7 @@ def _list_selected(desk: Desk, request: ListTasks) -> Reply:
     ids = desk.selecting.select(request.select, ALL_STATUSES).ids
     most = len(ids) if request.limit is None else request.limit
     live = {task_id for task_id in ids if (task := desk.scheduler.find_live(task_id)) and task.status in LIVE}
-    rank = {task_id: place for place, task_id in enumerate([*_list_running(desk), *list_next(desk, most)])}
+    rank = {task_id: place for place, task_id in enumerate([*list_running(desk), *list_next(desk, most)])}
     ids.sort(key=lambda task_id: (task_id not in live, rank.get(task_id, len(rank)) if task_id in live else 0))
     shown = ids if len(ids) <= most else (ids[:most] if live else ids[-most:])
     documents = [desk.describe(record) for record in desk.scheduler.list_records(shown)]
@@ -143,7 +155,8 @@ def describe_whole(desk: Desk, record: TaskRecord, *, env: bool = False) -> dict
         else:
             values.pop(name, None)
     facts["env" if env else "env_names"] = values if env else sorted(values)
-    return desk.describe(record, **facts)
+    cap = describe_cap(record.spec, desk.settings.logs.cap, holes=desk.can_cut_logs())
+    return desk.describe(record, **facts) | cap
 
 
 def _one_or_many(documents: list[dict[str, Any]]) -> dict[str, Any]:
@@ -159,7 +172,7 @@ def wait_tasks(desk: Desk, request: WaitTasks) -> Reply:
     if waiting and (len(waiting) == len(ids) or not request.any):
         if request.now:
             raise WaitTimeoutError("the time to wait is over")
-        raise NotYet(waiting if request.any else waiting[:1])
+        raise NotYet(waiting, every=not request.any)
     desk.scheduler.must_commit()
     ended = [task_id for task_id in ids if task_id not in set(waiting)] if request.any else ids
     records = desk.scheduler.list_records(ended)

@@ -213,10 +213,11 @@ def close_unmarked(db: sqlite3.Connection, path: str) -> None:
     db.close()
 
 
-def copy_store(path: str, target: str, *, replace: bool = False) -> None:
+def copy_store(path: str, target: str, *, replace: bool = False, mode: str = "ro") -> None:
     """Copy a store to the file `target`, consistent while others write; there whole or not at all, mode 0600.
 
-    Raises StoreError; ConflictError where `target` exists and is not to be replaced."""
+    `mode`: how the store is opened, as `connect` takes it. Raises StoreError; ConflictError where `target` exists and
+    is not to be replaced."""
     if not replace and os.path.lexists(target):
         raise ConflictError(f"{target} exists already", hint="name a new file")
     part = target + ".part"
@@ -225,7 +226,7 @@ def copy_store(path: str, target: str, *, replace: bool = False) -> None:
             os.unlink(part)
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         with (
-            contextlib.closing(connect(path, "ro", 5.0)) as source,
+            contextlib.closing(connect(path, mode, 5.0)) as source,
             contextlib.closing(connect(part, "rw", 5.0)) as copy,
         ):
             source.backup(copy)

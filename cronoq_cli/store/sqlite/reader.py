@@ -5,15 +5,15 @@ from __future__ import annotations
 import bisect
 import contextlib
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from cronoq_cli.model.lifecycle import FINAL, Status
 from cronoq_cli.model.notice import Incident, Notice
 from cronoq_cli.model.recurring import PassedSlots, Schedule
-from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, Transition
+from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, TaskSpec, Transition
 from cronoq_cli.store.contract import Filter, Leadership, LiveState
-from cronoq_cli.store.selection import matches_tags, name_pattern
+from cronoq_cli.store.selection import matches_tags, matches_text, name_pattern
 from cronoq_cli.store.sqlite import prune, queries, rows
 from cronoq_cli.store.sqlite.faults import damaged, translate_fault
 
@@ -111,30 +111,41 @@ class SqliteReader:
     def list_where(self, wanted: Filter) -> list[TaskRecord]:
         """The tasks the filter wants, in its order."""
         found: list[TaskRecord] = []
-        if [] in (wanted.ids, wanted.statuses, wanted.pools):
-            return found
-        spans = _merged(wanted.ids) if wanted.ids is not None else None
-        by_id = not wanted.by_end
-        if spans is None or len(spans) <= _RANGES_AT_ONCE:
-            return self._select(wanted, spans, wanted.limit)
-        parts = [spans[at : at + _RANGES_AT_ONCE] for at in range(0, len(spans), _RANGES_AT_ONCE)]
-        for part in reversed(parts) if wanted.newest_first else parts:
-            room = None if wanted.limit is None or not by_id else wanted.limit - len(found)
-            found += self._select(wanted, part, room)
-        if wanted.by_end:
+        parts = _parts(wanted)
+        for part in parts:
+            room = None if wanted.limit is None or wanted.by_end else wanted.limit - len(found)
+            found += self._tasks(*self._select(queries.TASK_COLUMNS, wanted, part, room))
+        if wanted.by_end and len(parts) > 1:
             found.sort(key=lambda t: (t.finished_at or 0.0, t.id), reverse=wanted.newest_first)
         return found if wanted.limit is None else found[: wanted.limit]
 
-    def _select(self, wanted: Filter, spans: list[tuple[int, int]] | None, limit: int | None) -> list[TaskRecord]:
+    def list_ids(self, wanted: Filter) -> list[int]:
+        """The ids of the tasks the filter wants, in its order."""
+        found: list[tuple[int, float | None]] = []
+        parts = _parts(wanted)
+        for part in parts:
+            room = None if wanted.limit is None or wanted.by_end else wanted.limit - len(found)
+            found += self._rows(*self._select("id, finished_at", wanted, part, room))
+        if wanted.by_end and len(parts) > 1:
+            found.sort(key=lambda row: (row[1] or 0.0, row[0]), reverse=wanted.newest_first)
+        return [row[0] for row in found[: wanted.limit]]
+
+    def _select(
+        self, columns: str, wanted: Filter, spans: list[tuple[int, int]] | None, limit: int | None
+    ) -> tuple[str, list[Any]]:
+        """The statement that reads these columns of what the filter wants, and its values."""
         source, conditions, values = _conditions(wanted, spans)
         if wanted.name_glob is not None or wanted.tags is not None:
             self._teach(wanted)
             conditions.append("cronoq_wants(CAST(name AS BLOB), CAST(tags AS BLOB))")
+        if wanted.text is not None:
+            self._db.create_function("cronoq_has", 1, _text_test(wanted.text))
+            conditions.append("cronoq_has(CAST(spec AS BLOB))")
         down = "DESC" if wanted.newest_first else "ASC"
         order = f"finished_at {down}, id {down}" if wanted.by_end else f"id {down}"
         where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
         values.append(-1 if limit is None else limit)
-        return self._tasks(f"SELECT {queries.TASK_COLUMNS} FROM {source} {where} ORDER BY {order} LIMIT ?", values)
+        return f"SELECT {columns} FROM {source} {where} ORDER BY {order} LIMIT ?", values
 
     def _teach(self, wanted: Filter) -> None:
         """Give SQLite the judgement of names and tags that it cannot make: fnmatch, and lone surrogates."""
@@ -263,8 +274,8 @@ class SqliteReader:
                 tasks=sorted(tasks, key=lambda task: task.seq),
                 edges=[rows.decode_edge(row) for row in self._rows(queries.OPEN_EDGES)],
                 batches=self._live_batches(ids),
-                pools=self._pools(),
-                next_id=self._next_id(),
+                pools=self.load_pools(),
+                next_id=self.next_id(),
                 run_times=self.load_run_times(),
                 resources=self.load_resources(),
                 incidents=self._incidents(),
@@ -284,7 +295,8 @@ class SqliteReader:
                 found.append(batch)
         return found
 
-    def _pools(self) -> dict[str, dict[str, object]]:
+    def load_pools(self) -> dict[str, dict[str, object]]:
+        """The stored state of pools changed by command, by name."""
         return {
             rows.plain_text(name): rows.decode_json(state, dict[str, object])
             for name, state in self._rows(queries.POOLS)
@@ -297,7 +309,8 @@ class SqliteReader:
                 found[rows.plain_text(subject)] = rows.decode_json(data, Incident)
         return found
 
-    def _next_id(self) -> int:
+    def next_id(self) -> int:
+        """The smallest id that was never given to a task."""
         used = self._value(queries.GET_META, (prune.HIGHEST_ID,)) or 0
         return max(used, self._value(queries.LAST_ID) or 0) + 1
 
@@ -323,6 +336,22 @@ def _chunks(ids: list[int]) -> Iterator[list[int]]:
     return (ids[at : at + _CHUNK] for at in range(0, len(ids), _CHUNK))
 
 
+def _text_test(text: str) -> Callable[[bytes], bool]:
+    """A test of stored specs for the text; only those whose bytes have it at all are decoded."""
+    plain = text.isascii() and text.isprintable() and not {'"', "\\"} & set(text)
+    mark = text.lower().encode() if plain else b""
+
+    def has(spec: bytes) -> bool:
+        if mark not in spec.lower():
+            return False
+        try:
+            return matches_text(rows.decode_json(spec, TaskSpec), text)
+        except rows.DamagedRowError:
+            return False
+
+    return has
+
+
 def _merged(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """The ranges sorted, those that touch made one, empty ones dropped."""
     merged: list[tuple[int, int]] = []
@@ -336,8 +365,19 @@ def _merged(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return merged
 
 
+def _parts(wanted: Filter) -> list[list[tuple[int, int]] | None]:
+    """The ranges of ids a filter wants, in as many statements as they need, in its order; None is any id."""
+    if [] in (wanted.ids, wanted.statuses, wanted.pools):
+        return []
+    if wanted.ids is None:
+        return [None]
+    spans = _merged(wanted.ids)
+    parts = [spans[at : at + _RANGES_AT_ONCE] for at in range(0, max(1, len(spans)), _RANGES_AT_ONCE)]
+    return [*reversed(parts)] if wanted.newest_first else [*parts]
+
+
 def _conditions(wanted: Filter, spans: list[tuple[int, int]] | None) -> tuple[str, list[str], list[object]]:
-    """Where to look, the conditions, and their values: all of a filter but names and tags.
+    """Where to look, the conditions, and their values: all of a filter but names, texts and tags.
 
     The index is named where the planner, without statistics, might walk over a million waiting tasks."""
     conditions: list[str] = []

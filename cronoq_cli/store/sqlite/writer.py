@@ -7,7 +7,6 @@ again as soon as the disk does.
 from __future__ import annotations
 
 import contextlib
-import gc
 import operator
 import sqlite3
 import time
@@ -18,6 +17,7 @@ from typing import Any
 from cronoq_cli.errors import FencedError
 from cronoq_cli.model.lifecycle import FINAL
 from cronoq_cli.model.task import TaskRecord, Transition
+from cronoq_cli.store.collector import without_collector
 from cronoq_cli.store.contract import Changes, LiveState
 from cronoq_cli.store.sqlite import prune, queries, rows
 from cronoq_cli.store.sqlite.database import close_unmarked, copy_store, mark
@@ -127,7 +127,7 @@ class SqliteStore(SqliteReader):
 
     def _insert(self, records: list[TaskRecord]) -> None:
         plain, others = [], []
-        with _without_collector() if len(records) >= _MANY else contextlib.nullcontext():
+        with without_collector() if len(records) >= _MANY else contextlib.nullcontext():
             for record, state, birth in self._encode(records):
                 row = rows.find_plain(state, birth)
                 if row is None:
@@ -204,7 +204,7 @@ class SqliteStore(SqliteReader):
         """Read what recovery needs; a row that cannot be decoded is set aside as failed with the reason."""
         tasks: list[TaskRecord] = []
         bad: list[tuple[rows.Row, str]] = []
-        with _without_collector():
+        with without_collector():
             try:
                 for row in self._db.execute(queries.LIVE_TASKS):
                     try:
@@ -224,8 +224,8 @@ class SqliteStore(SqliteReader):
             tasks=tasks,
             edges=[rows.decode_edge(row) for row in self._rows(queries.OPEN_EDGES)],
             batches=batches,
-            pools=self._pools(),
-            next_id=self._next_id(),
+            pools=self.load_pools(),
+            next_id=self.next_id(),
             run_times=self.load_run_times(),
             resources=self.load_resources(),
             incidents=self._incidents(),
@@ -305,18 +305,6 @@ class SqliteStore(SqliteReader):
             self._undo()
             close_unmarked(self._db, self._path)
         super().close()
-
-
-@contextlib.contextmanager
-def _without_collector() -> Iterator[None]:
-    """Rows and records in the thousands are no garbage: looking for some as they grow takes longer than they do."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _keep(db: sqlite3.Connection, save: str, drop: str, changes: Mapping[Any, object | None]) -> None:

@@ -1,0 +1,1 @@
+"""Programs that measure cronoq side by side with its peers: `python -m benchmarks`."""

@@ -1,0 +1,104 @@
+"""The other tools, as far as they are installed: each runs `count` times a command on four slots."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.measuring import Skipped, time_call
+
+
+def get_tool(name: str, package: str) -> str:
+    """The program's path. Raises Skipped with the package that has it."""
+    found = shutil.which(name)
+    if found is None:
+        raise Skipped(f"{name} is not installed (package {package})")
+    return found
+
+
+def time_xargs(command: list[str], count: int, slots: int = 4) -> float:
+    """Seconds for xargs, one argument a command."""
+    words = [get_tool("xargs", "findutils"), f"-P{slots}", "-n1", *command]
+    lines = "".join(f"{number}\n" for number in range(count))
+    return time_call(lambda: subprocess.run(words, input=lines, text=True, check=True, stdout=subprocess.DEVNULL))
+
+
+def time_parallel(command: list[str], count: int, slots: int = 4) -> float:
+    """Seconds for GNU parallel."""
+    words = [get_tool("parallel", "parallel"), "--will-cite", f"-j{slots}", *command]
+    lines = "".join(f"{number}\n" for number in range(count))
+    return time_call(lambda: subprocess.run(words, input=lines, text=True, check=True, stdout=subprocess.DEVNULL))
+
+
+class TaskSpooler:
+    """A server of task-spooler with a socket of its own."""
+
+    def __init__(self, slots: int = 4) -> None:
+        self._tool = get_tool("tsp", "task-spooler")
+        self._directory = tempfile.mkdtemp(prefix="tsp-bench-")
+        self._env = os.environ | {"TS_SOCKET": f"{self._directory}/socket", "TMPDIR": self._directory}
+        self._env |= {"TS_MAXFINISHED": "10000"}
+        self._run("-S", str(slots))
+
+    def _run(self, *words: str) -> str:
+        return subprocess.run([self._tool, *words], env=self._env, check=True, capture_output=True, text=True).stdout
+
+    def time_tasks(self, command: list[str], count: int) -> float:
+        """Seconds to submit so many, without a log each, and to wait for the last to end."""
+        begin = time.perf_counter()
+        last = "0"
+        for _ in range(count):
+            last = self._run("-n", *command).strip()
+        self._run("-w", last)
+        while any(line.split()[1] in ("queued", "running") for line in self._run("-l").splitlines()[1:]):
+            time.sleep(0.01)
+        return time.perf_counter() - begin
+
+    def time_one(self, marker: Path) -> float:
+        """Seconds from the start of the client to the command having made `marker`."""
+        marker.unlink(missing_ok=True)
+        begin = time.perf_counter()
+        self._run("-n", "/bin/sh", "-c", f": > {marker}")
+        while not marker.exists():
+            time.sleep(0.0002)
+        return time.perf_counter() - begin
+
+    def close(self) -> None:
+        """End the server."""
+        subprocess.run([self._tool, "-K"], env=self._env, check=False, capture_output=True)
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+
+def time_hyperqueue(command: list[str], count: int) -> float:
+    """Seconds for HyperQueue with one worker of four processors, its server already running."""
+    tool = get_tool("hq", "hyperqueue")
+    directory = tempfile.mkdtemp(prefix="hq-bench-")
+    base = [tool, "--server-dir", directory]
+    server = subprocess.Popen([*base, "server", "start"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    worker = None
+    try:
+        _wait_for_server(base)
+        worker = subprocess.Popen(
+            [*base, "worker", "start", "--cpus", "4"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        words = [*base, "submit", "--wait", f"--array=1-{count}", "--stdout=none", "--stderr=none", *command]
+        return time_call(lambda: subprocess.run(words, check=True, capture_output=True))
+    finally:
+        subprocess.run([*base, "server", "stop"], check=False, capture_output=True)
+        for process in (worker, server):
+            if process is not None:
+                process.kill()
+                process.wait()
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _wait_for_server(base: list[str]) -> None:
+    for _ in range(100):
+        if subprocess.run([*base, "server", "info"], check=False, capture_output=True).returncode == 0:
+            return
+        time.sleep(0.05)
+    raise Skipped("the HyperQueue server did not start")

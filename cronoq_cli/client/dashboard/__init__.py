@@ -1,0 +1,1 @@
+"""The dashboard of `cronoq top`: what is shown (pure models), the panels that draw it, and the feed from the daemon."""
