@@ -25,6 +25,7 @@ from cronoq_cli.model.words import hint_for, is_key
 from cronoq_cli.store.contract import Filter, LiveState, StoreReader, iter_env
 from cronoq_cli.store.sqlite import open_reader
 from cronoq_cli.wire.requests import (
+    Complete,
     DaemonStatus,
     Events,
     Explain,
@@ -75,6 +76,8 @@ def answer_offline(paths: Paths, request: Request, now: float) -> Reply:
             return Reply(doc=offline.list_schedules(request))
         if isinstance(request, ScheduleHistory):
             return Reply(doc=offline.list_history(request))
+        if isinstance(request, Complete):
+            return Reply(doc=offline.complete(request))
     raise NoDaemonError("no daemon runs", hint="start one with: cronoq daemon start")
 
 
@@ -260,6 +263,13 @@ class _Offline:
         from cronoq_cli.commands.schedules import history_document
 
         return history_document(self._reader, request, self._now, lambda records: records)
+
+    def complete(self, request: Complete) -> dict[str, Any]:
+        from cronoq_cli.commands.candidates import Source, find_candidates  # no other read needs it
+
+        reader = self._reader
+        source = Source(self._settings, lambda wanted: [] if reader is None else reader.list_where(wanted))
+        return {"words": find_candidates(request.kinds, request.prefix, source)}
 
     def _describe_pool(self, name: str, pool: PoolSettings) -> dict[str, Any]:
         counts = {} if self._reader is None else self._reader.count_by_status(name)

@@ -10,11 +10,13 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from cronoq_cli.commands import candidates
 from cronoq_cli.commands.app import run_line
 from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.render.notes import print_error
 from cronoq_cli.daemon.desk import Desk
 from cronoq_cli.daemon.handlers import (
+    completing,
     explain,
     housekeeping,
     pools,
@@ -73,6 +75,7 @@ HANDLERS: Mapping[type, Callable[[Desk, Any], Reply]] = {
     schedules.RunSchedule: recurring.run_schedule,
     schedules.RemoveSchedules: recurring.remove_schedules,
     schedules.RefreshSchedules: recurring.refresh_schedules,
+    requests.Complete: completing.complete,
 }
 SERVICE: Mapping[type, Callable[[Service, Any], Reply]] = {
     requests.DaemonStatus: service.status,
@@ -110,9 +113,16 @@ class Application:
 
     def answer_line(self, line: CommandLine) -> LineAnswer:
         """Parse and run a command line with the same commands the client has. Raises NeedsClient."""
+        if line.argv[:1] == [candidates.WORD]:
+            return self._complete(line)
         context = self._make_context(line)
         status = run_line(line.argv, context)
         return _collect(context, status)
+
+    def _complete(self, line: CommandLine) -> LineAnswer:
+        """Words for a shell that completes one: past the parser, which takes longer than finding them."""
+        found = self.answer(candidates.parse_line(line.argv[1:])).doc["words"]
+        return LineAnswer(0, candidates.format_candidates(found).encode("utf-8", "surrogateescape"), b"")
 
     def refuse_line(self, line: CommandLine, error: CronoqError) -> LineAnswer:
         """The answer to a line whose commit failed: what it printed does not hold."""

@@ -18,6 +18,7 @@ from cronoq_cli.engine import (
     incidents,
     jumps,
     messages,
+    occurrences,
     plans,
     scaling,
     schedule_changes,
@@ -103,6 +104,8 @@ class Engine:
             incidents.judge_over(state, now)
         if state.timers.is_due(now):
             dues.apply_due(state, now)
+        if state.schedules.catching:
+            occurrences.submit_caught_up(state, now)
         while state.overfailed:
             verbs.cancel_rest_of_batch(state, state.overfailed.pop(), now)
         while state.full_gatherings:

@@ -14,6 +14,7 @@ from cronoq_cli.engine.messages import (
     LeaseReturned,
     RunnerGone,
     RunnersCompared,
+    Start,
     Stop,
 )
 from cronoq_cli.engine.state import State
@@ -302,8 +303,11 @@ def apply_runner_gone(state: State, event: RunnerGone, now: Now) -> None:
 def apply_runners_compared(state: State, event: RunnersCompared, now: Now) -> list[int]:
     """What no runner knows of never started, or is lost when a start had been seen; returns these tasks.
 
-    Orders that may not have arrived before a runner or a daemon died are given again: stops, and leases asked back."""
-    at_runner = [task for task in state.tasks.values() if task.has_process]
+    Orders that may not have arrived before a runner or a daemon died are given again: stops, and leases asked back.
+    Of a start that waits for its commit no runner can know yet: it goes out afterwards."""
+    to_come = {(action.task, action.attempt) for action in state.effects.actions if isinstance(action, Start)}
+    tasks = [task for task in state.tasks.values() if task.has_process]
+    at_runner = [task for task in tasks if (task.id, task.attempt_at_runner) not in to_come]
     unknown = [task for task in at_runner if (task.id, task.attempt_at_runner) not in event.known]
     for task in unknown:
         if task.pid is None:

@@ -219,7 +219,7 @@ def restore_schedules(state: State, kept: Iterable[Schedule], now: Now) -> None:
     with its fault."""
     schedules = state.schedules
     schedules.able_since, schedules.able_awake = now.wall, now.awake
-    schedules.offset = now.wall - now.awake
+    schedules.seen = now
     for schedule in kept:
         one = schedules.add(schedule)
         _rebase(state, one, now)

@@ -163,6 +163,8 @@ class MemoryStore:
 
     def _delete(self, ids: Iterable[int]) -> None:
         base, gone = self._base, set(ids)
+        if not gone:
+            return
         known = [base.tasks[task] for task in gone if task in base.tasks]
         envs = {task.spec.env for task in known}
         for task in gone:

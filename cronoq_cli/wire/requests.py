@@ -296,6 +296,14 @@ class Explain(_Request, tag="explain"):
     select: Selector
 
 
+class Complete(_Request, tag="complete"):
+    """Words that begin with `prefix` and can stand where a shell completes one of these `kinds` (commands/candidates);
+    the answer has `words`: pairs of a word and what it is."""
+
+    kinds: list[str]
+    prefix: str = ""
+
+
 class DaemonStatus(_Request, tag="daemon-status"):
     """What the daemon is and what its last start recovered."""
 
@@ -342,13 +350,14 @@ Request = (
     | Resources
     | SetResource
     | Explain
+    | Complete
     | DaemonStatus
     | DaemonStop
     | Reload
     | ScheduleRequests
 )
 
-READS = (ListTasks, ShowTasks, Events, Pools, Resources, Explain, Schedules, ScheduleHistory, DaemonStatus)
+READS = (ListTasks, ShowTasks, Events, Pools, Resources, Explain, Complete, Schedules, ScheduleHistory, DaemonStatus)
 """Requests that change nothing: answered from the store when no daemon runs (client/offline)."""
 
 ANY_VERSION = (DaemonStatus, DaemonStop)
