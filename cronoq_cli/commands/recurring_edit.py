@@ -60,7 +60,7 @@ def edit(
     """
     context.json = json
     streams = context.need_streams()
-    kept = load_kept(context, expand_names(context, names) if names else None)
+    kept = load_kept(context, expand_names(context, names) if names else None, to_change=True)
     before = format_tables(kept.to_tables(), HEADING)
     text = streams.edit_text(before, SUFFIX)
     while text != before:

@@ -32,6 +32,7 @@ from cronoq_cli.model.duration import parse_duration, parse_positive_duration
 from cronoq_cli.model.moment import load_zone, parse_moment
 from cronoq_cli.model.notice import HOOK_NAMES
 from cronoq_cli.model.ping import parse_ping_url
+from cronoq_cli.model.reaction import REACTIONS
 from cronoq_cli.model.recurring import CatchUp, Overlap, ScheduleSpec, parse_schedule_name
 from cronoq_cli.model.task import OnMiss, TaskSpec
 from cronoq_cli.model.words import hint_for
@@ -41,7 +42,7 @@ Words = list[str] | None
 
 NOT_RECURRING = frozenset(
     "name after after_any after_fail await_deps in_ at start_at kill_at deadline expires key once unique if_exists hold"
-    " tolerance on_miss on_success on_failure on_end group".split()
+    " tolerance on_miss group".split()
 )
 """Options of a task that mean nothing for one that is made anew for each slot, or that a schedule has itself."""
 HOOKS = tuple(HOOK_NAMES.values())
@@ -99,7 +100,8 @@ class ScheduleOptions:
         ),
     ] = None
     ping: Annotated[
-        Word, option("--ping", help="Ask for URL/start, URL or URL/fail when it starts and ends.", metavar="URL")
+        Word,
+        option("--ping", help="Ask this URL at each start and end, as monitoring services want it.", metavar="URL"),
     ] = None
 
 
@@ -159,6 +161,7 @@ def build_schedule(
     if template.stdin_kept:
         template.stdin_kept, template.stdin_text = False, _read_input(context, given["stdin"])
     spec = ScheduleSpec(name=parse_schedule_name(name), template=template, priority_given="priority" in given)
+    spec.reactions = {option: given[option] for option in REACTIONS if option in given}
     put_timing(spec, when, seconds=options.seconds)
     values = {field: getattr(options, field) for field in SETTERS}
     fill_schedule(spec, {field: value for field, value in values.items() if value not in (None, False)}, context)

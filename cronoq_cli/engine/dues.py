@@ -15,7 +15,6 @@ from cronoq_cli.engine.timers import Due
 from cronoq_cli.engine.verbs import make_ready
 from cronoq_cli.model.lifecycle import Status, Trigger
 
-
 MOST_OCCURRENCES = 64
 """Schedules whose occurrences become tasks in one step: of a thousand due in one second the first start soon."""
 

@@ -37,5 +37,5 @@ def apply_zone_changed(state: State, event: ZoneChanged, now: Now) -> bool:
 
 
 def _tell(state: State, kind: str, message: str | None, now: Now) -> None:
-    if kind and message is not None:
+    if message is not None:
         state.effects.transitions.append(Transition(at=now.wall, type=kind, message=message))

@@ -354,11 +354,11 @@ class ClockChanged:
     None: the clock went back, nothing was missed and nothing decided is repeated. All schedules are looked at anew.
 
     The engine also sees by itself, whenever something falls due, that the two clocks have parted (`occurrences`); this
-    event is for who notices at once. It may come twice for one jump. `kind` (as in `model.clock`) and `message` are
-    the line in the event history; without them there is none."""
+    event is for who notices at once. It may come twice for one jump. `message` is a line of the event history, of the
+    type `kind` (as in `model.clock`); None: none."""
 
     able_since: float | None = None
-    kind: str = ""
+    kind: str = "clock-stepped"
     message: str | None = None
 
 

@@ -319,14 +319,15 @@ OPTIONS = st.lists(
         st.sampled_from(
             [
                 ("--overlap", "queue"), ("--overlap", "replace"), ("--catch-up", "all"), ("--catch-up", "none"),
-                ("--reserve",), ("--ping", "https://h/x?a=1"),
-                ("--tolerance", "5s"), ("--max-runs", "3"), ("--pause-after-failures", "2"),
+                ("--ping", "https://hc.example/x?y='1'"),
+                ("--reserve",), ("--tolerance", "5s"), ("--max-runs", "3"), ("--pause-after-failures", "2"),
                 ("--until", "2027-03-08T07:00:00.250Z"), ("--hook", "on_failure=mail 'x' \"y\""), ("-P", "low"),
                 ("--retries", "4"), ("--backoff", "fixed:90s"), ("--retry-on", "1,5-9"), ("--success-codes", "3"),
                 ("--stop-signal", "INT"), ("--on-lost", "hold"), ("--slots", "2"), ("--nice", "5"), ("-e", "err.log"),
                 ("-o", "out.log"), ("--stdin", "in put"), ("--split",), ("--use", "gpu=0.125"), ("--tenant", "ann"),
                 ("--on", "gpu=yes"), ("-t", "a=b c"), ("--kind", "k"), ("--umask", "077"),
                 ("-C", "/srv/ä b"), ("-p", "net"), ("--clean-env",), ("--paused",),
+                ("--on-failure", "tell 'a'"), ("--on-end", "b\nc"),
             ]
         ),
         st.tuples(
