@@ -16,6 +16,7 @@ set -g __cronoq_valued_cronoq_logs --pool -p --status -s --tag -t --name --recur
 set -g __cronoq_valued_cronoq_follow --pool -p --status -s --tag -t --name --recurring --lines -n --attempt --since
 set -g __cronoq_valued_cronoq_wait --pool -p --status -s --tag -t --name --recurring --timeout --result
 set -g __cronoq_valued_cronoq_events --pool -p --status -s --tag -t --name --recurring --after-seq -n
+set -g __cronoq_valued_cronoq_stats --window --pool -p --kind
 set -g __cronoq_valued_cronoq_top
 set -g __cronoq_valued_cronoq_cancel --pool -p --status -s --tag -t --name --recurring --grace
 set -g __cronoq_valued_cronoq_hold --pool -p --status -s --tag -t --name --recurring
@@ -191,6 +192,7 @@ complete -c cronoq -n '__cronoq_at "cronoq"' -a logs -d 'Show the output of task
 complete -c cronoq -n '__cronoq_at "cronoq"' -a follow -d 'Show the output of a task as it comes, until it has ended'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a wait -d 'Wait for tasks to end'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a events -d 'Show what happened, oldest first'
+complete -c cronoq -n '__cronoq_at "cronoq"' -a stats -d 'Show figures over a window'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a top -d 'Show a dashboard'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a cancel -d 'Cancel tasks, waiting or running'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a hold -d 'Hold waiting tasks'
@@ -440,6 +442,12 @@ complete -c cronoq -n '__cronoq_at "cronoq events"' -l json -d 'Answer with one 
 complete -c cronoq -n '__cronoq_at "cronoq events"' -l help -s h -d 'Show the everyday options.'
 complete -c cronoq -n '__cronoq_at "cronoq events"' -l help-all -d 'Show all options.'
 complete -c cronoq -n '__cronoq_at "cronoq events"' -a '(__cronoq_ask task , "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq stats"' -l window -d 'The last so long; 24h.' -x
+complete -c cronoq -n '__cronoq_at "cronoq stats"' -l pool -s p -d 'Only this pool.' -r -a '(__cronoq_ask pool "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq stats"' -l kind -d 'Only tasks of this kind.' -x
+complete -c cronoq -n '__cronoq_at "cronoq stats"' -l json -d 'Answer with one JSON document.'
+complete -c cronoq -n '__cronoq_at "cronoq stats"' -l help -s h -d 'Show the everyday options.'
+complete -c cronoq -n '__cronoq_at "cronoq stats"' -l help-all -d 'Show all options.'
 complete -c cronoq -n '__cronoq_at "cronoq top"' -l read-only -s r -d 'Only look: no key changes anything.'
 complete -c cronoq -n '__cronoq_at "cronoq top"' -l help -s h -d 'Show the everyday options.'
 complete -c cronoq -n '__cronoq_at "cronoq top"' -l help-all -d 'Show all options.'

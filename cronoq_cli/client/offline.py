@@ -16,6 +16,7 @@ from cronoq_cli.config.pools import PoolSettings
 from cronoq_cli.config.settings import Settings
 from cronoq_cli.errors import ExitStatus, InvalidError, NoDaemonError, NotFoundError, StoreError, UsageError
 from cronoq_cli.logs.cap import can_cut
+from cronoq_cli.model.history import Running, Window, describe_stats
 from cronoq_cli.model.ids import find_run
 from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
 from cronoq_cli.model.places import describe_cap, log_places
@@ -36,6 +37,7 @@ from cronoq_cli.wire.requests import (
     Resources,
     Selector,
     ShowTasks,
+    Stats,
 )
 from cronoq_cli.wire.schedules import ScheduleHistory, Schedules
 from cronoq_cli.wire.version import PROTOCOL, VERSION
@@ -66,6 +68,8 @@ def answer_offline(paths: Paths, request: Request, now: float) -> Reply:
             return Reply(doc=offline.show(request))
         if isinstance(request, Events):
             return Reply(doc=offline.list_events(request))
+        if isinstance(request, Stats):
+            return Reply(doc={"stats": offline.sum_up(request)})
         if isinstance(request, Pools):
             return Reply(doc=offline.list_pools(request))
         if isinstance(request, Resources):
@@ -202,6 +206,28 @@ class _Offline:
             found = reader.list_transitions(0, (1 << 63) - 1, ids)
             found = found if request.limit is None else found[-limit:]
         return {"events": [describe_transition(transition) for transition in found]}
+
+    def sum_up(self, request: Stats) -> dict[str, Any]:
+        """The figures of a window; it begins no earlier than the history that is kept."""
+        reader, pool = self._reader, request.pool
+        first_at = None if reader is None else reader.first_transition_at()
+        window = Window(max(self._now - request.window_s, min(first_at or 0.0, self._now)), self._now)
+        sums = [] if reader is None else reader.sum_ends(window, pool=pool)
+        if not sums and pool is not None and pool not in self._settings.pools:
+            raise _unknown_pool(pool, self._settings.pools)
+        sums = [one for one in sums if request.kind in (None, one.kind)]
+        costs = {name: settings.autoscale.cost_per_worker_second for name, settings in self._settings.pools.items()}
+        return describe_stats(sums, self._list_running(request), window, costs)
+
+    def _list_running(self, request: Stats) -> list[Running]:
+        if self._reader is None:
+            return []
+        pools = None if request.pool is None else [request.pool]
+        return [
+            Running(task.spec.pool, task.spec.kind, task.started_at, task.spec.slots)
+            for task in self._reader.list_where(Filter(statuses=[Status.RUNNING], pools=pools))
+            if task.started_at is not None and request.kind in (None, task.spec.kind)
+        ]
 
     def list_pools(self, request: Pools) -> dict[str, Any]:
         pools = self._settings.pools

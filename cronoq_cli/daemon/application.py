@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from cronoq_cli.commands import candidates
 from cronoq_cli.commands.app import run_line
-from cronoq_cli.commands.context import Context
+from cronoq_cli.commands.context import Context, NeedsClient
 from cronoq_cli.commands.render.notes import print_error
 from cronoq_cli.daemon.desk import Desk
 from cronoq_cli.daemon.handlers import (
@@ -29,7 +29,7 @@ from cronoq_cli.daemon.handlers import (
     window,
 )
 from cronoq_cli.daemon.service import Service
-from cronoq_cli.errors import CronoqError
+from cronoq_cli.errors import CronoqError, UsageError
 from cronoq_cli.model.snapshot import describe_transition
 from cronoq_cli.model.task import Transition
 from cronoq_cli.wire import requests, schedules
@@ -99,10 +99,12 @@ class Application:
         desk.scheduler.on_commit = self._publish
 
     def answer(self, request: Request) -> Reply:
-        """Carry out a request."""
+        """Carry out a request. Raises UsageError for one that is not the daemon's to answer."""
         handler = HANDLERS.get(type(request))
         if handler is not None:
             return handler(self._desk, request)
+        if isinstance(request, requests.FROM_STORE):
+            raise UsageError("this is read from the store, not asked of the daemon")
         return SERVICE[type(request)](self._daemon, request)
 
     def run(self, call: Callable[[], T], done: Callable[[T | BaseException], None]) -> Callable[[], None] | None:
@@ -187,7 +189,9 @@ class _LocalGateway:
         self._application = application
 
     def ask(self, request: Request) -> Reply:
-        """Carry out a request."""
+        """Carry out a request. Raises NeedsClient for what the client reads itself."""
+        if isinstance(request, requests.FROM_STORE):
+            raise NeedsClient
         return self._application.answer(request)
 
 

@@ -23,7 +23,7 @@ from cronoq_cli.engine.submissions import apply_submitted
 from cronoq_cli.engine.timers import Due as DueKind
 from cronoq_cli.engine.verbs import cancel_one
 from cronoq_cli.errors import ConflictError, CronoqError
-from cronoq_cli.model.lifecycle import Status
+from cronoq_cli.model.lifecycle import LIVE, Status
 from cronoq_cli.model.reaction import make_reactions
 from cronoq_cli.model.recurring import Overlap, ScheduleSpec
 from cronoq_cli.model.task import Condition, TaskSpec
@@ -103,16 +103,17 @@ def note_clocks(state: State, now: Now) -> None:
     jump_s = now.wall - seen.wall - awake_s
     if jump_s > JUMP_S:  # the awake time since the last look may all lie behind the jump: what fell due then is due
         schedules.able_since = max(schedules.able_since, now.wall - awake_s)
+        look_anew(state, now)
     elif jump_s < -JUMP_S:
         schedules.able_since = min(schedules.able_since, now.wall)
         look_anew(state, now)
 
 
 def look_anew(state: State, now: Now) -> None:
-    """Find the next slot of every cron schedule again: the clock or the zone is another one."""
+    """Find the next slot of every schedule again: the clock is another one. Intervals go on, by another time of day."""
     for one in state.schedules.by_name.values():
+        find_next(state, one, now)
         if one.spec.expr is not None:
-            find_next(state, one, now)
             arm(state, one)
 
 
@@ -276,7 +277,7 @@ def submit(state: State, one: LiveSchedule, run: Run, now: Now, fresh: list[int]
         return None
     if action is Action.CANCEL_EARLIER:
         for task in live:
-            if not task.leaving:
+            if task.status in LIVE:  # the end of one may have skipped others behind it
                 cancel_one(state, task, now, reason=f"replaced by {task_id}, the next occurrence")
     _keep(one, state, task_id, run, now)
     return task_id

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from cronoq_cli.engine.autoscale import AutoscaleSettings, MachineLimits, ScaleState
 from cronoq_cli.engine.demand import WORKERS
 from cronoq_cli.engine.fairness import Shares
+from cronoq_cli.engine.history import PoolTimes
 from cronoq_cli.engine.lanes import Lanes
 from cronoq_cli.engine.live import READY, SCHEDULED, LiveTask, Now
 from cronoq_cli.engine.metering import Meter
@@ -115,6 +116,7 @@ class LivePool:
         "scale_seen_at",
         "sets",
         "shares",
+        "times",
         "totals",
         "unfit",
         "victims",
@@ -146,6 +148,7 @@ class LivePool:
         self.unfit: dict[int, LiveTask] = {}
         self.counts: Counter[Status] = Counter()
         self.totals: Counter[str] = Counter()
+        self.times = PoolTimes()
         self.meter = Meter()
 
     @property

@@ -127,7 +127,7 @@ def list_next_slots(
             break
         if slot not in state.skips:
             slots.append(slot)
-        slot = next_after(expression, slot, zone)
+        slot = next_after(expression, slot, zone) if len(slots) < most else None
     return slots
 
 

@@ -13,6 +13,7 @@ from math import inf
 from cronoq_cli.engine.demand import Demand
 from cronoq_cli.engine.gathering import Gathering, GroupTemplate
 from cronoq_cli.engine.graph import Graph, decide_edge
+from cronoq_cli.engine.history import TOLD_WITH_ATTEMPT, sum_up_task
 from cronoq_cli.engine.lanes import Place, Scoring
 from cronoq_cli.engine.live import BLOCKED, READY, RETRYING, RUNNING, SCHEDULED, LiveBatch, LiveTask, Now
 from cronoq_cli.engine.messages import Effects, Revoke
@@ -24,7 +25,7 @@ from cronoq_cli.engine.sharing import TotalWorkers
 from cronoq_cli.engine.statistics import RunTimes
 from cronoq_cli.engine.timers import Due, Timers
 from cronoq_cli.errors import InvalidError
-from cronoq_cli.model.lifecycle import ALLOWED, Status, Trigger
+from cronoq_cli.model.lifecycle import ALLOWED, LIVE, Status, Trigger
 from cronoq_cli.model.policy import Policy
 from cronoq_cli.model.recurring import ScheduleSpec
 from cronoq_cli.model.task import Batch, Edge, TaskSpec, Transition
@@ -125,10 +126,13 @@ class State:
                     self.wake_all()  # or units that tasks of other pools want
             elif task.times is not None:
                 self.woken[task.pool] = None  # workers may have been held for its fixed start
+        was = task.status
         pool.change_status(task, target)
         task.updated_at = now.wall
         self.effects.touched[task.id] = task
         self.tell(task, trigger._value_, now, message)
+        if target not in LIVE and trigger not in TOLD_WITH_ATTEMPT:
+            self.effects.transitions[-1].ended = sum_up_task(task, was, now)
 
     def touch(self, task: LiveTask, now: Now) -> None:
         """Mark a task's state as changed, to be written with the next commit."""

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from cronoq_cli.errors import ConflictError, FencedError, StoreError
+from cronoq_cli.model.history import EndSums, Window
 from cronoq_cli.model.lifecycle import FINAL, LIVE
 from cronoq_cli.model.notice import Incident, Notice
 from cronoq_cli.model.recurring import PassedSlots, Schedule
@@ -319,6 +320,24 @@ class MemoryStore:
     def last_transition_seq(self) -> int:
         """The seq of the newest transition, 0 before the first."""
         return self._base.last_seq
+
+    def first_transition_at(self) -> float | None:
+        """When the oldest transition still kept happened, unix seconds."""
+        return self._base.events[0].at if self._base.events else None
+
+    def sum_ends(self, window: Window, *, pool: str | None = None) -> list[EndSums]:
+        """The sums over the ends in the window, by pool and kind, of one pool or of all."""
+        found: dict[tuple[str, str], EndSums] = {}
+        for event in self._base.events:
+            name = event.pool or ""
+            if event.ended is None or pool not in (None, name) or not window.since <= event.at <= window.until:
+                continue
+            kind = event.ended.kind
+            found.setdefault((name, kind), EndSums(name, kind)).add(event.at, event.ended, window)
+        for sums in found.values():
+            sums.waits.sort()
+            sums.runs.sort()
+        return [sums for _, sums in sorted(found.items())]
 
     def find_env(self, env_id: str) -> bytes | None:
         """The stored environment: NUL-separated K=V."""

@@ -450,6 +450,8 @@ def test_a_refused_text_is_offered_again_as_it_is(planner: Caller) -> None:
     line = edit(planner, lambda _: bad, lambda text: text.replace("61", "1"), answers=(True,))
     assert streams(planner).seen[-1] == bad
     assert "minute field" in line.err
+    line = edit(planner, lambda text: text.replace('"1 *', '"1 * ', 1).replace("# What is", "# Mine is") + "oops\n")
+    assert f"(at line {streams(planner).seen[-1].count(chr(10)) + 1}, column 5)" in line.err
     assert table(planner)["x"].expr == "1 * * * *"
 
 

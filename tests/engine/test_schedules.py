@@ -529,6 +529,18 @@ def test_a_plain_occurrence_is_too_late_only_by_its_tolerance(on_miss: str | Non
     assert [task.status for task in told.occurrences("patient")] == [Status.READY]
 
 
+def test_a_start_behind_its_tolerance_is_told_as_late():
+    told = Recurring(Story(1))
+    told.story.submit()
+    told.add(expr="* * * * *", tolerance_s=20.0)
+    told.story.pass_time(60)
+    told.story.crash()
+    told.story.pass_time(25)
+    told.story.end(1)
+    assert told.occurrences()[0].status is Status.RUNNING
+    assert [line.type for line in told.story.shelf.history].count("late") == 1
+
+
 def test_a_reserving_schedule_holds_capacity_ahead_of_its_start():
     told = Recurring(Story(PoolPlan(2, max_hold_s=300.0)))
     told.add(expr="0 * * * *", reserve=True)

@@ -39,6 +39,8 @@ from cronoq_cli.wire.schedules import (
 NEXT_SHOWN = 5
 """Next runs told with a schedule that was just added or changed."""
 SHOWN = Schedules(next_count=NEXT_SHOWN)
+MOST_SHOWN = 20
+"""Of more schedules than this only the very next run is told: looking for many of many takes the loop's time."""
 
 # -- looking ---------------------------------------------------------------------------------------------------------
 
@@ -75,8 +77,8 @@ def describe_schedules(desk: Desk, names: list[str]) -> list[dict[str, Any]]:
     known = [_live(desk)[name].schedule for name in names]
     chains = [schedule.state.chain for schedule in known if schedule.state.chain is not None]
     last = {record.id: record for record in desk.scheduler.list_records(chains)}
-    now = desk.now().wall
-    return [describe_schedule(one, last.get(one.state.chain or 0), SHOWN, now) for one in known]
+    now, shown = desk.now().wall, SHOWN if len(names) <= MOST_SHOWN else Schedules()
+    return [describe_schedule(one, last.get(one.state.chain or 0), shown, now) for one in known]
 
 
 # -- add, replace, remove --------------------------------------------------------------------------------------------

@@ -42,6 +42,7 @@ UPDATE_WHOLE = _update(_WHOLE)
 SAVE_ATTEMPT = _insert("INSERT OR REPLACE", "attempts", rows.ATTEMPT)
 SAVE_BATCH = _insert("INSERT OR REPLACE", "batches", rows.BATCH)
 SAVE_EVENT = _insert("INSERT", "events", rows.EVENT)
+SAVE_END = _insert("INSERT", "events", (*rows.EVENT, *rows.END))
 SAVE_STDIN = "INSERT OR REPLACE INTO stdins (task, content) VALUES (?, ?)"
 SAVE_POOL = "INSERT OR REPLACE INTO pools (name, state) VALUES (?, ?)"
 DROP_POOL = "DELETE FROM pools WHERE name = ?"
@@ -109,6 +110,7 @@ ENV = "SELECT content FROM envs WHERE id = ?"
 STDIN = "SELECT content FROM stdins WHERE task = ?"
 EVENTS = f"SELECT {_columns(rows.EVENT)} FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
 EVENTS_OF = f"SELECT {_columns(rows.EVENT)} FROM events WHERE seq > ? AND task IN ({{marks}}) ORDER BY seq LIMIT ?"
+FIRST_EVENT = f"SELECT {_columns(rows.EVENT)} FROM events ORDER BY seq LIMIT 1"
 TASKS = f"SELECT {TASK_COLUMNS} FROM tasks WHERE id IN ({{marks}}) ORDER BY id"
 
 SET_ASIDE = (

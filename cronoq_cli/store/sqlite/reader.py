@@ -9,13 +9,14 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from cronoq_cli.model.history import EndSums, Window
 from cronoq_cli.model.lifecycle import FINAL, Status
 from cronoq_cli.model.notice import Incident, Notice
 from cronoq_cli.model.recurring import PassedSlots, Schedule
 from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, TaskSpec, Transition
 from cronoq_cli.store.contract import Filter, Leadership, LiveState
 from cronoq_cli.store.selection import matches_tags, matches_text, name_pattern
-from cronoq_cli.store.sqlite import prune, queries, rows
+from cronoq_cli.store.sqlite import ends, prune, queries, rows
 from cronoq_cli.store.sqlite.faults import damaged, translate_fault
 
 _CHUNK = 500
@@ -201,6 +202,18 @@ class SqliteReader:
     def last_transition_seq(self) -> int:
         """The seq of the newest transition, 0 before the first."""
         return self._value(queries.LAST_SEQ) or 0
+
+    def sum_ends(self, window: Window, *, pool: str | None = None) -> list[EndSums]:
+        """The sums over the ends in the window, by pool and kind, of one pool or of all."""
+        try:
+            return ends.sum_ends(self._db, window, pool)
+        except sqlite3.Error as error:
+            raise translate_fault(error, self._path) from error
+
+    def first_transition_at(self) -> float | None:
+        """When the oldest transition still kept happened, unix seconds."""
+        found = self._rows(queries.FIRST_EVENT)
+        return rows.decode_event(found[0]).at if found else None
 
     def find_env(self, env_id: str) -> bytes | None:
         """The stored environment: NUL-separated K=V."""

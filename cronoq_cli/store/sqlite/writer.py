@@ -104,12 +104,19 @@ class SqliteStore(SqliteReader):
                 self._write_schedules(changes)
             if changes.passed:
                 _write(db, queries.SAVE_PASSED, map(rows.encode_passed, changes.passed))
-            _write(db, queries.SAVE_EVENT, map(rows.encode_event, count(first), changes.transitions))
+            self._write_events(changes.transitions, first)
             if changes.removed:
                 prune.delete_tasks(db, changes.removed)
                 self._env_numbers.clear()
         self._last_seq = last
         return list(range(first, last + 1))
+
+    def _write_events(self, events: list[Transition], first: int) -> None:
+        numbered = list(enumerate(events, first))
+        ends = [rows.encode_end(seq, event) for seq, event in numbered if event.ended is not None]
+        others = [rows.encode_event(seq, event) for seq, event in numbered if event.ended is None]
+        _write(self._db, queries.SAVE_EVENT, others)
+        _write(self._db, queries.SAVE_END, ends)
 
     def _write_tasks(self, changes: Changes) -> None:
         db = self._db
