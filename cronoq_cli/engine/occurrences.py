@@ -24,8 +24,9 @@ from cronoq_cli.engine.timers import Due as DueKind
 from cronoq_cli.engine.verbs import cancel_one
 from cronoq_cli.errors import ConflictError, CronoqError
 from cronoq_cli.model.lifecycle import LIVE, Status
-from cronoq_cli.model.recurring import Overlap
-from cronoq_cli.model.task import Condition
+from cronoq_cli.model.reaction import make_reactions
+from cronoq_cli.model.recurring import Overlap, ScheduleSpec
+from cronoq_cli.model.task import Condition, TaskSpec
 
 JUMP_S = 2.0
 """By so much the wall clock has left the awake clock when it was set or the machine slept; slewing is far below."""
@@ -269,7 +270,7 @@ def submit(state: State, one: LiveSchedule, run: Run, now: Now, fresh: list[int]
         return None
     newcomer = Newcomer(spec, _choose_edges(action, live), reason=run.reason.value)
     try:
-        (task_id,) = apply_submitted(state, Submitted([newcomer]), now).ids
+        task_id = apply_submitted(state, Submitted([newcomer, *react_to(one.spec, spec)]), now).ids[0]
     except CronoqError as error:
         kind = "conflict" if isinstance(error, ConflictError) else "refused"
         pass_over(state, one, Why("skipped", f"{kind}: {error.message}"), [run.slot], now)
@@ -280,6 +281,12 @@ def submit(state: State, one: LiveSchedule, run: Run, now: Now, fresh: list[int]
                 cancel_one(state, task, now, reason=f"replaced by {task_id}, the next occurrence")
     _keep(one, state, task_id, run, now)
     return task_id
+
+
+def react_to(schedule: ScheduleSpec, spec: TaskSpec) -> list[Newcomer]:
+    """The tasks that react to the end of an occurrence, to be submitted behind it."""
+    found = make_reactions(spec, schedule.reactions, "#0") if schedule.reactions else ()
+    return [Newcomer(reaction, [WantedEdge(reaction.after[0].condition, index=0)]) for reaction in found]
 
 
 def ran_before(state: State, one: LiveSchedule, slot: float, key: str) -> bool:

@@ -24,7 +24,7 @@ from cronoq_cli.engine.messages import (
     Submitted,
     ZoneChanged,
 )
-from cronoq_cli.engine.occurrences import arm, decide, find_next, look_anew, note_clocks, note_start, withdraw
+from cronoq_cli.engine.occurrences import arm, decide, find_next, look_anew, note_clocks, note_start, react_to, withdraw
 from cronoq_cli.engine.passing import tell
 from cronoq_cli.engine.recurrence import Reason
 from cronoq_cli.engine.schedules import LiveSchedule, put_state
@@ -174,8 +174,9 @@ def apply_slots_skipped(state: State, event: SlotsSkipped, now: Now) -> None:
 def apply_occurrence_asked(state: State, event: OccurrenceAsked, now: Now) -> int:
     """An occurrence now, outside of every chain; its id. Raises what a submission raises, NotFoundError."""
     one = state.schedules.get(event.name)
-    newcomer = Newcomer(recurrence.manual_spec(one.spec, now.wall), reason=Reason.MANUAL.value)
-    return apply_submitted(state, Submitted([newcomer]), now).ids[0]
+    spec = recurrence.manual_spec(one.spec, now.wall)
+    newcomer = Newcomer(spec, reason=Reason.MANUAL.value)
+    return apply_submitted(state, Submitted([newcomer, *react_to(one.spec, spec)]), now).ids[0]
 
 
 # -- the machine -----------------------------------------------------------------------------------------------------

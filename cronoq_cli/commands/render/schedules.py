@@ -47,6 +47,7 @@ def _width(column: Column) -> int:
 
 def _columns(schedules: Sequence[Document], style: Style) -> list[Column]:
     states = [_state(one, style) for one in schedules]
+    zones = [one["zone"] or "-" for one in schedules]
     whens = [when_of(one) for one in schedules]
     lasts = [(one["last"] or {}).get("status") for one in schedules]
     return [
@@ -61,7 +62,7 @@ def _columns(schedules: Sequence[Document], style: Style) -> list[Column]:
         ),
         Column("STATE", states, usual="-", least=6, colours=["yellow" if word != "-" else None for word in states]),
         Column("OVERLAP", [one["overlap"] for one in schedules], usual="skip"),
-        Column("ZONE", [one["zone"] or "-" for one in schedules], usual="-", least=6),
+        Column("ZONE", zones, usual=zones[0], least=6),
     ]
 
 
@@ -156,9 +157,13 @@ def _policy_facts(schedule: Document, style: Style) -> Iterator[Fact]:
     yield Fact("room", "kept for each start" if spec.get("reserve") else None)
     yield Fact("tolerance", join_facts(_span(spec.get("tolerance_s")), spec.get("on_miss")) or None)
     yield Fact("deadline after", _span(spec.get("deadline_after_s")))
+    for name, lines in spec.get("reactions", {}).items():
+        yield Fact(name.replace("_", " "), "; then ".join(lines))
     for name, command in spec.get("hooks", {}).items():
-        yield Fact(name.replace("_", " "), command)
-    yield Fact("comment", spec.get("comment"))
+        yield Fact(f"told {name.replace('_', ' ')}", command)
+    yield Fact("pings", spec.get("ping"))
+    for number, line in enumerate(spec.get("comment", "").split("\n")):
+        yield Fact("" if number else "comment", line or None)
 
 
 def _span(seconds: float | None) -> str | None:
