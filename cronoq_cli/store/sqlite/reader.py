@@ -11,6 +11,7 @@ from typing import Any
 
 from cronoq_cli.model.history import EndSums, Window
 from cronoq_cli.model.lifecycle import FINAL, Status
+from cronoq_cli.model.notice import Incident, Notice
 from cronoq_cli.model.recurring import PassedSlots, Schedule
 from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, TaskSpec, Transition
 from cronoq_cli.store.contract import Filter, Leadership, LiveState
@@ -245,6 +246,14 @@ class SqliteReader:
                 found[rows.plain_text(name)] = rows.decode_json(data, dict[str, object])
         return found
 
+    def list_notices(self) -> list[Notice]:
+        """The notices whose hooks are still to run, oldest first; what cannot be read is left out."""
+        found: list[Notice] = []
+        for (data,) in self._rows(queries.NOTICES):
+            with contextlib.suppress(rows.DamagedRowError):
+                found.append(rows.decode_json(data, Notice))
+        return found
+
     def list_schedules(self) -> list[Schedule]:
         """All schedules that can be decoded, by name."""
         return self._read_schedules()[0]
@@ -289,6 +298,7 @@ class SqliteReader:
                 next_id=self.next_id(),
                 run_times=self.load_run_times(),
                 resources=self.load_resources(),
+                incidents=self._incidents(),
                 damaged=damaged_rows,
                 schedules=schedules,
                 damaged_schedules=damaged_schedules,
@@ -311,6 +321,13 @@ class SqliteReader:
             rows.plain_text(name): rows.decode_json(state, dict[str, object])
             for name, state in self._rows(queries.POOLS)
         }
+
+    def _incidents(self) -> dict[str, Incident]:
+        found: dict[str, Incident] = {}
+        for subject, data in self._rows(queries.INCIDENTS):
+            with contextlib.suppress(rows.DamagedRowError):
+                found[rows.plain_text(subject)] = rows.decode_json(data, Incident)
+        return found
 
     def next_id(self) -> int:
         """The smallest id that was never given to a task."""
