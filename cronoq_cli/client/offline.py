@@ -19,6 +19,16 @@ from cronoq_cli.logs.cap import can_cut
 from cronoq_cli.model.history import Running, Window, describe_stats
 from cronoq_cli.model.ids import find_run
 from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
+from cronoq_cli.model.metrics import (
+    OLDEST_READY,
+    OLDEST_READY_HELP,
+    TASKS,
+    TASKS_HELP,
+    UP,
+    UP_HELP,
+    describe_families,
+    gauge,
+)
 from cronoq_cli.model.places import describe_cap, log_places
 from cronoq_cli.model.snapshot import Defaults, describe_pool, describe_resource, describe_task, describe_transition
 from cronoq_cli.model.task import Priority, TaskRecord
@@ -30,6 +40,7 @@ from cronoq_cli.wire.requests import (
     Events,
     Explain,
     ListTasks,
+    Metrics,
     Pools,
     Reply,
     Request,
@@ -46,6 +57,7 @@ if TYPE_CHECKING:
 LAST_ENDED = 10
 """How many ended tasks a listing shows (specification section 8)."""
 
+_COUNTED = ("blocked", "retrying", "running", "scheduled")
 _LIVE = [status.value for status in LIVE]
 _FINAL = [status.value for status in FINAL]
 _ORDER = (Status.RUNNING, Status.READY, Status.RETRYING, Status.SCHEDULED, Status.BLOCKED)
@@ -68,6 +80,8 @@ def answer_offline(paths: Paths, request: Request, now: float) -> Reply:
             return Reply(doc=offline.list_events(request))
         if isinstance(request, Stats):
             return Reply(doc={"stats": offline.sum_up(request)})
+        if isinstance(request, Metrics):
+            return Reply(doc={"metrics": offline.measure()})
         if isinstance(request, Pools):
             return Reply(doc=offline.list_pools(request))
         if isinstance(request, Resources):
@@ -210,6 +224,23 @@ class _Offline:
         sums = [one for one in sums if request.kind in (None, one.kind)]
         costs = {name: settings.autoscale.cost_per_worker_second for name, settings in self._settings.pools.items()}
         return describe_stats(sums, self._list_running(request), window, costs)
+
+    def measure(self) -> list[dict[str, Any]]:
+        """The metrics that make sense without a daemon: that there is none, and what waits."""
+        pools = [self._describe_pool(name, pool) for name, pool in self._settings.pools.items()]
+        tasks = [
+            ({"pool": pool["name"], "status": status}, float(count))
+            for pool in pools
+            for status, count in (("ready", sum(pool["waiting"].values())), *((word, pool[word]) for word in _COUNTED))
+        ]
+        ages = [({"pool": pool["name"]}, pool["oldest_ready_s"] or 0.0) for pool in pools]
+        return describe_families(
+            [
+                gauge(UP, UP_HELP, [({}, 0)]),
+                gauge(TASKS, TASKS_HELP, tasks),
+                gauge(OLDEST_READY, OLDEST_READY_HELP, ages, "seconds"),
+            ]
+        )
 
     def _list_running(self, request: Stats) -> list[Running]:
         if self._reader is None:

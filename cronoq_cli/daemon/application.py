@@ -14,7 +14,18 @@ from cronoq_cli.commands.app import run_line
 from cronoq_cli.commands.context import Context, NeedsClient
 from cronoq_cli.commands.render.notes import print_error
 from cronoq_cli.daemon.desk import Desk
-from cronoq_cli.daemon.handlers import explain, housekeeping, pools, reads, resources, service, submit, verbs, window
+from cronoq_cli.daemon.handlers import (
+    explain,
+    housekeeping,
+    metrics,
+    pools,
+    reads,
+    resources,
+    service,
+    submit,
+    verbs,
+    window,
+)
 from cronoq_cli.daemon.service import Service
 from cronoq_cli.errors import CronoqError, UsageError
 from cronoq_cli.model.snapshot import describe_transition
@@ -56,6 +67,7 @@ HANDLERS: Mapping[type, Callable[[Desk, Any], Reply]] = {
 }
 SERVICE: Mapping[type, Callable[[Service, Any], Reply]] = {
     requests.DaemonStatus: service.status,
+    requests.Metrics: metrics.show_metrics,
     requests.DaemonStop: service.stop,
     requests.Reload: service.reload,
 }

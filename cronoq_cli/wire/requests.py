@@ -305,6 +305,10 @@ class Explain(_Request, tag="explain"):
     select: Selector
 
 
+class Metrics(_Request, tag="metrics"):
+    """What monitoring wants to know, as families of samples (`model/metrics`)."""
+
+
 class DaemonStatus(_Request, tag="daemon-status"):
     """What the daemon is and what its last start recovered."""
 
@@ -352,13 +356,26 @@ Request = (
     | Resources
     | SetResource
     | Explain
+    | Metrics
     | DaemonStatus
     | DaemonStop
     | Reload
     | ScheduleRequests
 )
 
-READS = (ListTasks, ShowTasks, Events, Stats, Pools, Resources, Explain, Schedules, ScheduleHistory, DaemonStatus)
+READS = (
+    ListTasks,
+    ShowTasks,
+    Events,
+    Stats,
+    Metrics,
+    Pools,
+    Resources,
+    Explain,
+    Schedules,
+    ScheduleHistory,
+    DaemonStatus,
+)
 """Requests that change nothing: answered from the store when no daemon runs (client/offline)."""
 
 FROM_STORE = (Stats,)
