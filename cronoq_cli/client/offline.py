@@ -16,6 +16,7 @@ from cronoq_cli.config.pools import PoolSettings
 from cronoq_cli.config.settings import Settings
 from cronoq_cli.errors import ExitStatus, InvalidError, NoDaemonError, NotFoundError, StoreError, UsageError
 from cronoq_cli.logs.cap import can_cut
+from cronoq_cli.model.event_filter import EventFilter
 from cronoq_cli.model.history import Running, Window, describe_stats
 from cronoq_cli.model.ids import find_run
 from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
@@ -34,6 +35,7 @@ from cronoq_cli.model.snapshot import Defaults, describe_pool, describe_resource
 from cronoq_cli.model.task import Priority, TaskRecord
 from cronoq_cli.model.words import hint_for, is_key
 from cronoq_cli.store.contract import Filter, LiveState, StoreReader, iter_env
+from cronoq_cli.store.events import find_events
 from cronoq_cli.store.sqlite import open_reader
 from cronoq_cli.wire.requests import (
     DaemonStatus,
@@ -199,19 +201,22 @@ class _Offline:
     def list_events(self, request: Events) -> dict[str, Any]:
         reader = self._reader
         if reader is None:
-            return {"events": []}
+            return {"events": [], "last_seq": 0}
         ids = None
         if request.select is not None and not request.select.is_empty():
             ids = [record.id for record in self._select(reader, request.select, list(Status))]
-        limit = -1 if request.limit is None else request.limit
-        if request.after_seq is not None:
-            found = reader.list_transitions(request.after_seq, limit, ids)
-        elif ids is None and request.limit is not None:
-            found = reader.list_transitions(max(reader.last_transition_seq() - limit, 0), limit)
-        else:
-            found = reader.list_transitions(0, (1 << 63) - 1, ids)
-            found = found if request.limit is None else found[-limit:]
-        return {"events": [describe_transition(transition) for transition in found]}
+        wanted = request.filter or EventFilter()
+        for pool in wanted.pools:
+            if pool not in self._settings.pools:
+                raise _unknown_pool(pool, self._settings.pools)
+        last_seq = reader.last_transition_seq()
+        found = find_events(
+            reader, wanted, after_seq=request.after_seq, up_to_seq=last_seq, limit=request.limit, task_ids=ids
+        )
+        return {
+            "events": [describe_transition(event) for event in found],
+            "last_seq": last_seq,
+        }
 
     def sum_up(self, request: Stats) -> dict[str, Any]:
         """The figures of a window; it begins no earlier than the history that is kept."""

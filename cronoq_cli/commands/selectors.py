@@ -75,7 +75,7 @@ def is_one_task(selector: Selector) -> bool:
 def build_narrowing(given: Narrowing) -> Selector:
     """The selector of the options alone; empty when none was given."""
     return Selector(
-        pools=_split(given.pool),
+        pools=split_words(given.pool),
         statuses=parse_statuses(given.status),
         tags=dict(_tag(text) for text in given.tag or ()),
         name_glob=given.name,
@@ -103,7 +103,7 @@ def get_selector(given: Selection) -> Selector:
 def parse_statuses(words: Sequence[str] | None) -> list[str]:
     """Status words, comma lists taken apart, `-` read as `_`."""
     found = []
-    for word in _split(words):
+    for word in split_words(words):
         status = word.lower().replace("-", "_")
         if status not in STATUSES:
             raise UsageError(f"--status: there is no status {word!r}", hint=hint_for(status, STATUSES))
@@ -111,7 +111,8 @@ def parse_statuses(words: Sequence[str] | None) -> list[str]:
     return found
 
 
-def _split(words: Sequence[str] | None) -> list[str]:
+def split_words(words: Sequence[str] | None) -> list[str]:
+    """The words, comma lists taken apart."""
     return [part.strip() for word in words or () for part in word.split(",")]
 
 
