@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from cronoq_cli.client.explaining import explain_record
@@ -38,6 +38,7 @@ from cronoq_cli.store.contract import Filter, LiveState, StoreReader, iter_env
 from cronoq_cli.store.events import find_events
 from cronoq_cli.store.sqlite import open_reader
 from cronoq_cli.wire.requests import (
+    Complete,
     DaemonStatus,
     Events,
     Explain,
@@ -51,6 +52,7 @@ from cronoq_cli.wire.requests import (
     ShowTasks,
     Stats,
 )
+from cronoq_cli.wire.schedules import ScheduleHistory, Schedules
 from cronoq_cli.wire.version import PROTOCOL, VERSION
 
 if TYPE_CHECKING:
@@ -74,22 +76,9 @@ def answer_offline(paths: Paths, request: Request, now: float) -> Reply:
         return Reply(doc={"daemon": _describe_absent(paths)}, exit=ExitStatus.NO_DAEMON)
     settings = load_settings(paths.config_file)
     with contextlib.closing(_Offline(paths, settings, now)) as offline:
-        if isinstance(request, ListTasks):
-            return Reply(doc=offline.list_tasks(request))
-        if isinstance(request, ShowTasks):
-            return Reply(doc=offline.show(request))
-        if isinstance(request, Events):
-            return Reply(doc=offline.list_events(request))
-        if isinstance(request, Stats):
-            return Reply(doc={"stats": offline.sum_up(request)})
-        if isinstance(request, Metrics):
-            return Reply(doc={"metrics": offline.measure()})
-        if isinstance(request, Pools):
-            return Reply(doc=offline.list_pools(request))
-        if isinstance(request, Resources):
-            return Reply(doc=offline.list_resources(request))
-        if isinstance(request, Explain):
-            return Reply(doc=offline.explain(request))
+        answer = _ANSWERS.get(type(request))
+        if answer is not None:
+            return Reply(doc=answer(offline, request))
     raise NoDaemonError("no daemon runs", hint="start one with: cronoq daemon start")
 
 
@@ -228,9 +217,9 @@ class _Offline:
             raise _unknown_pool(pool, self._settings.pools)
         sums = [one for one in sums if request.kind in (None, one.kind)]
         costs = {name: settings.autoscale.cost_per_worker_second for name, settings in self._settings.pools.items()}
-        return describe_stats(sums, self._list_running(request), window, costs)
+        return {"stats": describe_stats(sums, self._list_running(request), window, costs)}
 
-    def measure(self) -> list[dict[str, Any]]:
+    def measure(self, request: Metrics) -> dict[str, Any]:
         """The metrics that make sense without a daemon: that there is none, and what waits."""
         pools = [self._describe_pool(name, pool) for name, pool in self._settings.pools.items()]
         tasks = [
@@ -239,13 +228,12 @@ class _Offline:
             for status, count in (("ready", sum(pool["waiting"].values())), *((word, pool[word]) for word in _COUNTED))
         ]
         ages = [({"pool": pool["name"]}, pool["oldest_ready_s"] or 0.0) for pool in pools]
-        return describe_families(
-            [
-                gauge(UP, UP_HELP, [({}, 0)]),
-                gauge(TASKS, TASKS_HELP, tasks),
-                gauge(OLDEST_READY, OLDEST_READY_HELP, ages, "seconds"),
-            ]
-        )
+        families = [
+            gauge(UP, UP_HELP, [({}, 0)]),
+            gauge(TASKS, TASKS_HELP, tasks),
+            gauge(OLDEST_READY, OLDEST_READY_HELP, ages, "seconds"),
+        ]
+        return {"metrics": describe_families(families)}
 
     def _list_running(self, request: Stats) -> list[Running]:
         if self._reader is None:
@@ -300,6 +288,30 @@ class _Offline:
         records = self._select(reader, request.select, list(Status))
         found = [explain_record(record, reader.list_edges(record.id)) for record in records]
         return {"explain": found[0] if len(found) == 1 else found}
+
+    def list_schedules(self, request: Schedules) -> dict[str, Any]:
+        from cronoq_cli.commands.schedules import (
+            list_documents,
+            no_env,
+        )  # and with it the rules, which no other read needs
+
+        if self._reader is None:
+            return list_documents([], request, self._now, [], no_env)
+        found = self._reader.list_schedules()
+        chains = [schedule.state.chain for schedule in found if schedule.state.chain is not None]
+        return list_documents(found, request, self._now, self._reader.list_tasks(chains), self._reader.find_env)
+
+    def list_history(self, request: ScheduleHistory) -> dict[str, Any]:
+        from cronoq_cli.commands.schedules import history_document
+
+        return history_document(self._reader, request, self._now, lambda records: records)
+
+    def complete(self, request: Complete) -> dict[str, Any]:
+        from cronoq_cli.commands.candidates import Source, find_candidates  # no other read needs it
+
+        reader = self._reader
+        source = Source(self._settings, lambda wanted: [] if reader is None else reader.list_where(wanted))
+        return {"words": find_candidates(request.kinds, request.prefix, source)}
 
     def _describe_pool(self, name: str, pool: PoolSettings) -> dict[str, Any]:
         counts = {} if self._reader is None else self._reader.count_by_status(name)
@@ -396,6 +408,21 @@ class _Offline:
         if found is None:
             raise NotFoundError(f"no task has the key {ref!r}")
         return [(found.id, found.id)]
+
+
+_ANSWERS: Mapping[type, Callable[[_Offline, Any], dict[str, Any]]] = {
+    ListTasks: _Offline.list_tasks,
+    ShowTasks: _Offline.show,
+    Events: _Offline.list_events,
+    Stats: _Offline.sum_up,
+    Metrics: _Offline.measure,
+    Pools: _Offline.list_pools,
+    Resources: _Offline.list_resources,
+    Explain: _Offline.explain,
+    Schedules: _Offline.list_schedules,
+    ScheduleHistory: _Offline.list_history,
+    Complete: _Offline.complete,
+}
 
 
 def _find_last(reader: StoreReader) -> TaskRecord | None:

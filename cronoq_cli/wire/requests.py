@@ -314,6 +314,14 @@ class Metrics(_Request, tag="metrics"):
     """What monitoring wants to know, as families of samples (`model/metrics`)."""
 
 
+class Complete(_Request, tag="complete"):
+    """Words that begin with `prefix` and can stand where a shell completes one of these `kinds` (commands/candidates);
+    the answer has `words`: pairs of a word and what it is."""
+
+    kinds: list[str]
+    prefix: str = ""
+
+
 class DaemonStatus(_Request, tag="daemon-status"):
     """What the daemon is and what its last start recovered."""
 
@@ -362,6 +370,7 @@ Request = (
     | SetResource
     | Explain
     | Metrics
+    | Complete
     | DaemonStatus
     | DaemonStop
     | Reload
@@ -377,6 +386,7 @@ READS = (
     Pools,
     Resources,
     Explain,
+    Complete,
     Schedules,
     ScheduleHistory,
     DaemonStatus,

@@ -13,7 +13,7 @@ from cronoq_cli.errors import StoreError
 from cronoq_cli.model.lifecycle import Status
 from cronoq_cli.model.task import Backoff, Batch, Condition, Dependency, Edge
 from cronoq_cli.store.contract import Changes, Filter
-from cronoq_cli.store.sqlite import migrate, open_reader, open_store, rows
+from cronoq_cli.store.sqlite import migrate, open_reader, open_store
 from tests.store.build import task
 
 FIXTURE = Path(__file__).parent / "stores" / "schema-1.db"
@@ -37,9 +37,11 @@ def user_version(path: str) -> int:
 
 
 def table_dump(path: str, tables: list[str]) -> dict[str, list[tuple[object, ...]]]:
-    """Every row of the tables, byte for byte."""
+    """Every row of the tables, byte for byte, in the columns that schema 1 had."""
+    with contextlib.closing(sqlite3.connect(FIXTURE)) as db:
+        columns = {name: ", ".join(row[1] for row in db.execute(f"PRAGMA table_info({name})")) for name in tables}
     with contextlib.closing(sqlite3.connect(path)) as db:
-        return {table: db.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in tables}
+        return {name: db.execute(f"SELECT {columns[name]} FROM {name} ORDER BY 1, 2").fetchall() for name in tables}
 
 
 def test_the_fixture_is_of_schema_1():
@@ -49,12 +51,9 @@ def test_the_fixture_is_of_schema_1():
 def test_a_copy_is_made_and_every_row_stays(path: str):
     tables = ["tasks", "attempts", "edges", "batches", "envs", "stdins", "events", "pools", "leader"]
     before = table_dump(path, tables)
-    width = len(before["events"][0])
     open_store(path).close()
     assert user_version(path) == migrate.newest_version()
     after = table_dump(path, tables)
-    assert {row[width:] for row in after["events"]} == {(None,) * len(rows.END)}
-    after["events"] = [row[:width] for row in after["events"]]
     assert after == before
     copy = f"{path}.before-{migrate.newest_version()}"
     assert user_version(copy) == 1

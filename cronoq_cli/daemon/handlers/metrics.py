@@ -10,6 +10,7 @@ from cronoq_cli.daemon.service import Service
 from cronoq_cli.engine.history import BOUNDS_S, Histogram
 from cronoq_cli.engine.live import Now
 from cronoq_cli.engine.pools import LivePool
+from cronoq_cli.engine.recurrence import is_paused
 from cronoq_cli.engine.resources import Bucket, Semaphore
 from cronoq_cli.engine.state import State
 from cronoq_cli.model.lifecycle import FINAL, LIVE
@@ -35,6 +36,7 @@ def show_metrics(daemon: Service, request: Metrics) -> Reply:
     """All metrics as families of samples."""
     state, now = daemon.desk.scheduler.engine.state, daemon.desk.now()
     families = [*_of_daemon(daemon), *_of_pools(list(state.pools.values()), now), *_of_resources(state, now)]
+    families += _of_schedules(state, now)
     return Reply(doc={"metrics": describe_families(families)})
 
 
@@ -105,6 +107,16 @@ def _oldest_ready_s(pool: LivePool, now: Now) -> float:
 
 def _classes(times: Histogram) -> tuple[list[int], float]:
     return times.counts, times.sum_s
+
+
+def _of_schedules(state: State, now: Now) -> Iterator[Family]:
+    schedules = list(state.schedules.by_name.values())
+    paused = [({"schedule": one.name}, int(is_paused(one.state, now.wall))) for one in schedules]
+    yield gauge("cronoq_schedule_paused", "Whether a recurring schedule is paused.", paused)
+    due = [({"schedule": one.name}, one.state.next_at) for one in schedules if one.state.next_at is not None]
+    yield gauge("cronoq_schedule_next_time_seconds", "When it is due next, unix time.", due, "seconds")
+    runs = [({"schedule": one.name}, one.state.runs) for one in schedules]
+    yield counter("cronoq_schedule_runs", "Occurrences there were.", runs)
 
 
 def _of_resources(state: State, now: Now) -> Iterator[Family]:
