@@ -74,6 +74,7 @@ class Scheduler:
         self.on_fatal: Callable[[CronoqError], None] = lambda error: None
         self.specs: dict[int, TaskSpec] = {}
         self.refusing: CronoqError | None = None
+        self.commits = 0
         self._load = load
         self.engine = load()
         self._parked = Parked()
@@ -181,6 +182,7 @@ class Scheduler:
             except (StoreFullError, FencedError, StoreError) as error:
                 self._fail(error)
                 return
+            self.commits += 1
             self._extra = Changes()
             self._publish(effects, seqs)
         self._finish_turn(effects)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -316,6 +317,15 @@ class MemoryStore:
         ids = None if task_ids is None else set(task_ids)
         found = [e for e in self._base.events if e.seq > after_seq and (ids is None or e.id in ids)]
         return [_copy(event) for event in found[:limit]]
+
+    def list_transitions_before(
+        self, before_seq: int, limit: int, task_ids: Iterable[int] | None = None
+    ) -> list[Transition]:
+        """Up to `limit` transitions before `before_seq`, the newest first, of some tasks or of all."""
+        ids = None if task_ids is None else set(task_ids)
+        events = reversed(self._base.events)
+        found = (e for e in events if e.seq < before_seq and (ids is None or e.id in ids))
+        return [_copy(event) for event in islice(found, limit)]
 
     def last_transition_seq(self) -> int:
         """The seq of the newest transition, 0 before the first."""

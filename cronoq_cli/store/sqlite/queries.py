@@ -110,6 +110,10 @@ ENV = "SELECT content FROM envs WHERE id = ?"
 STDIN = "SELECT content FROM stdins WHERE task = ?"
 EVENTS = f"SELECT {_columns(rows.EVENT)} FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
 EVENTS_OF = f"SELECT {_columns(rows.EVENT)} FROM events WHERE seq > ? AND task IN ({{marks}}) ORDER BY seq LIMIT ?"
+EVENTS_BEFORE = f"SELECT {_columns(rows.EVENT)} FROM events WHERE seq < ? ORDER BY seq DESC LIMIT ?"
+EVENTS_BEFORE_OF = (
+    f"SELECT {_columns(rows.EVENT)} FROM events WHERE seq < ? AND task IN ({{marks}}) ORDER BY seq DESC LIMIT ?"
+)
 FIRST_EVENT = f"SELECT {_columns(rows.EVENT)} FROM events ORDER BY seq LIMIT 1"
 TASKS = f"SELECT {TASK_COLUMNS} FROM tasks WHERE id IN ({{marks}}) ORDER BY id"
 

@@ -190,14 +190,25 @@ class SqliteReader:
 
     def list_transitions(self, after_seq: int, limit: int, task_ids: Iterable[int] | None = None) -> list[Transition]:
         """Up to `limit` transitions behind `after_seq` in order, of some tasks or of all."""
+        found = self._event_rows((queries.EVENTS, queries.EVENTS_OF), after_seq, limit, task_ids)
+        return [rows.decode_event(row) for row in sorted(found)[:limit]]
+
+    def list_transitions_before(
+        self, before_seq: int, limit: int, task_ids: Iterable[int] | None = None
+    ) -> list[Transition]:
+        """Up to `limit` transitions before `before_seq`, the newest first, of some tasks or of all."""
+        found = self._event_rows((queries.EVENTS_BEFORE, queries.EVENTS_BEFORE_OF), before_seq, limit, task_ids)
+        return [rows.decode_event(row) for row in sorted(found, reverse=True)[:limit]]
+
+    def _event_rows(self, sql: tuple[str, str], seq: int, limit: int, task_ids: Iterable[int] | None) -> list[rows.Row]:
+        """The rows that one of two statements finds: of all events, or of some tasks'."""
         if task_ids is None:
-            return [rows.decode_event(row) for row in self._rows(queries.EVENTS, (after_seq, limit))]
-        found = [
+            return self._rows(sql[0], (seq, limit))
+        return [
             row
             for chunk in _chunks(sorted(set(task_ids)))
-            for row in self._rows(queries.EVENTS_OF.format(marks=queries.marks(len(chunk))), (after_seq, *chunk, limit))
+            for row in self._rows(sql[1].format(marks=queries.marks(len(chunk))), (seq, *chunk, limit))
         ]
-        return [rows.decode_event(row) for row in sorted(found)[:limit]]
 
     def last_transition_seq(self) -> int:
         """The seq of the newest transition, 0 before the first."""
