@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 BENCH_FILE ?= benchmarks/last.json
 
-.PHONY: help try bench bench-quick test check format coverage clean
+.PHONY: help try bench bench-quick test check format docs coverage clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,10 @@ bench-quick: $(VENV)/.developed ## the same in about two minutes, smaller
 format: $(VENV)/.developed ## put the source into its standard form
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format --quiet .
+
+docs: $(VENV)/.developed ## write manual, completions and the page of the lifecycle anew from the program
+	$(BIN)/python -m cronoq_cli.commands.reference
+	$(BIN)/python -m cronoq_cli.model.lifecycle_diagram > docs/lifecycle.md
 
 coverage: $(VENV)/.developed ## run all tests and show the lines they miss
 	$(BIN)/coverage erase

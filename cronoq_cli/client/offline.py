@@ -16,6 +16,7 @@ from cronoq_cli.config.pools import PoolSettings
 from cronoq_cli.config.settings import Settings
 from cronoq_cli.errors import ExitStatus, InvalidError, NoDaemonError, NotFoundError, StoreError, UsageError
 from cronoq_cli.logs.cap import can_cut
+from cronoq_cli.model.history import Running, Window, describe_stats
 from cronoq_cli.model.ids import find_run
 from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
 from cronoq_cli.model.places import describe_cap, log_places
@@ -25,6 +26,7 @@ from cronoq_cli.model.words import hint_for, is_key
 from cronoq_cli.store.contract import Filter, LiveState, StoreReader, iter_env
 from cronoq_cli.store.sqlite import open_reader
 from cronoq_cli.wire.requests import (
+    Complete,
     DaemonStatus,
     Events,
     Explain,
@@ -35,7 +37,9 @@ from cronoq_cli.wire.requests import (
     Resources,
     Selector,
     ShowTasks,
+    Stats,
 )
+from cronoq_cli.wire.schedules import ScheduleHistory, Schedules
 from cronoq_cli.wire.version import PROTOCOL, VERSION
 
 if TYPE_CHECKING:
@@ -64,12 +68,20 @@ def answer_offline(paths: Paths, request: Request, now: float) -> Reply:
             return Reply(doc=offline.show(request))
         if isinstance(request, Events):
             return Reply(doc=offline.list_events(request))
+        if isinstance(request, Stats):
+            return Reply(doc={"stats": offline.sum_up(request)})
         if isinstance(request, Pools):
             return Reply(doc=offline.list_pools(request))
         if isinstance(request, Resources):
             return Reply(doc=offline.list_resources(request))
         if isinstance(request, Explain):
             return Reply(doc=offline.explain(request))
+        if isinstance(request, Schedules):
+            return Reply(doc=offline.list_schedules(request))
+        if isinstance(request, ScheduleHistory):
+            return Reply(doc=offline.list_history(request))
+        if isinstance(request, Complete):
+            return Reply(doc=offline.complete(request))
     raise NoDaemonError("no daemon runs", hint="start one with: cronoq daemon start")
 
 
@@ -195,6 +207,28 @@ class _Offline:
             found = found if request.limit is None else found[-limit:]
         return {"events": [describe_transition(transition) for transition in found]}
 
+    def sum_up(self, request: Stats) -> dict[str, Any]:
+        """The figures of a window; it begins no earlier than the history that is kept."""
+        reader, pool = self._reader, request.pool
+        first_at = None if reader is None else reader.first_transition_at()
+        window = Window(max(self._now - request.window_s, min(first_at or 0.0, self._now)), self._now)
+        sums = [] if reader is None else reader.sum_ends(window, pool=pool)
+        if not sums and pool is not None and pool not in self._settings.pools:
+            raise _unknown_pool(pool, self._settings.pools)
+        sums = [one for one in sums if request.kind in (None, one.kind)]
+        costs = {name: settings.autoscale.cost_per_worker_second for name, settings in self._settings.pools.items()}
+        return describe_stats(sums, self._list_running(request), window, costs)
+
+    def _list_running(self, request: Stats) -> list[Running]:
+        if self._reader is None:
+            return []
+        pools = None if request.pool is None else [request.pool]
+        return [
+            Running(task.spec.pool, task.spec.kind, task.started_at, task.spec.slots)
+            for task in self._reader.list_where(Filter(statuses=[Status.RUNNING], pools=pools))
+            if task.started_at is not None and request.kind in (None, task.spec.kind)
+        ]
+
     def list_pools(self, request: Pools) -> dict[str, Any]:
         pools = self._settings.pools
         if request.name is not None and request.name not in pools:
@@ -238,6 +272,30 @@ class _Offline:
         records = self._select(reader, request.select, list(Status))
         found = [explain_record(record, reader.list_edges(record.id)) for record in records]
         return {"explain": found[0] if len(found) == 1 else found}
+
+    def list_schedules(self, request: Schedules) -> dict[str, Any]:
+        from cronoq_cli.commands.schedules import (
+            list_documents,
+            no_env,
+        )  # and with it the rules, which no other read needs
+
+        if self._reader is None:
+            return list_documents([], request, self._now, [], no_env)
+        found = self._reader.list_schedules()
+        chains = [schedule.state.chain for schedule in found if schedule.state.chain is not None]
+        return list_documents(found, request, self._now, self._reader.list_tasks(chains), self._reader.find_env)
+
+    def list_history(self, request: ScheduleHistory) -> dict[str, Any]:
+        from cronoq_cli.commands.schedules import history_document
+
+        return history_document(self._reader, request, self._now, lambda records: records)
+
+    def complete(self, request: Complete) -> dict[str, Any]:
+        from cronoq_cli.commands.candidates import Source, find_candidates  # no other read needs it
+
+        reader = self._reader
+        source = Source(self._settings, lambda wanted: [] if reader is None else reader.list_where(wanted))
+        return {"words": find_candidates(request.kinds, request.prefix, source)}
 
     def _describe_pool(self, name: str, pool: PoolSettings) -> dict[str, Any]:
         counts = {} if self._reader is None else self._reader.count_by_status(name)

@@ -23,12 +23,15 @@ from cronoq_cli.errors import CronoqError, ExitStatus, UsageError
 from cronoq_cli.model.words import hint_for
 
 VERB_FILES = (
-    *("submit", "run", "ls", "show", "explain", "logs", "wait", "events", "top"),
+    *("submit", "run", "ls", "show", "explain", "logs", "wait", "events", "stats", "top"),
     *("cancel", "hold", "release", "retry", "rerun", "start_now", "move", "priority", "signal", "edit"),
     *("rm", "prune", "pool", "resource", "daemon", "report", "simulate", "recurring"),
-    *("config", "backup", "doctor"),
+    *("config", "backup", "doctor", "completion"),
 )
 """The files that declare verbs, in the order of the help."""
+
+HIDDEN_FILES = ("candidates",)
+"""Those whose verbs are for programs of ours alone."""
 
 COLOURS = ("auto", "always", "never")
 
@@ -59,7 +62,7 @@ def build_command() -> Any:
         subcommand_metavar="COMMAND [ARG]...",
     )
     app.callback()(_begin)
-    for name in VERB_FILES:
+    for name in (*VERB_FILES, *HIDDEN_FILES):
         import_module(f"cronoq_cli.commands.{name}").declare(app)
     return typer.main.get_command(app)
 

@@ -10,16 +10,29 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from cronoq_cli.commands import candidates
 from cronoq_cli.commands.app import run_line
-from cronoq_cli.commands.context import Context
+from cronoq_cli.commands.context import Context, NeedsClient
 from cronoq_cli.commands.render.notes import print_error
 from cronoq_cli.daemon.desk import Desk
-from cronoq_cli.daemon.handlers import explain, housekeeping, pools, reads, resources, service, submit, verbs, window
+from cronoq_cli.daemon.handlers import (
+    completing,
+    explain,
+    housekeeping,
+    pools,
+    reads,
+    recurring,
+    resources,
+    service,
+    submit,
+    verbs,
+    window,
+)
 from cronoq_cli.daemon.service import Service
-from cronoq_cli.errors import CronoqError
+from cronoq_cli.errors import CronoqError, UsageError
 from cronoq_cli.model.snapshot import describe_transition
 from cronoq_cli.model.task import Transition
-from cronoq_cli.wire import requests
+from cronoq_cli.wire import requests, schedules
 from cronoq_cli.wire.codec import CommandLine, LineAnswer
 from cronoq_cli.wire.requests import Reply, Request, Watch
 
@@ -53,6 +66,16 @@ HANDLERS: Mapping[type, Callable[[Desk, Any], Reply]] = {
     requests.Resources: resources.show_resources,
     requests.SetResource: resources.set_resource,
     requests.Explain: explain.explain_tasks,
+    schedules.ApplySchedules: recurring.apply_schedules,
+    schedules.Schedules: recurring.show_schedules,
+    schedules.ScheduleHistory: recurring.show_history,
+    schedules.PauseSchedules: recurring.pause_schedules,
+    schedules.ResumeSchedules: recurring.resume_schedules,
+    schedules.SkipSchedule: recurring.skip_schedule,
+    schedules.RunSchedule: recurring.run_schedule,
+    schedules.RemoveSchedules: recurring.remove_schedules,
+    schedules.RefreshSchedules: recurring.refresh_schedules,
+    requests.Complete: completing.complete,
 }
 SERVICE: Mapping[type, Callable[[Service, Any], Reply]] = {
     requests.DaemonStatus: service.status,
@@ -76,10 +99,12 @@ class Application:
         desk.scheduler.on_commit = self._publish
 
     def answer(self, request: Request) -> Reply:
-        """Carry out a request."""
+        """Carry out a request. Raises UsageError for one that is not the daemon's to answer."""
         handler = HANDLERS.get(type(request))
         if handler is not None:
             return handler(self._desk, request)
+        if isinstance(request, requests.FROM_STORE):
+            raise UsageError("this is read from the store, not asked of the daemon")
         return SERVICE[type(request)](self._daemon, request)
 
     def run(self, call: Callable[[], T], done: Callable[[T | BaseException], None]) -> Callable[[], None] | None:
@@ -90,9 +115,16 @@ class Application:
 
     def answer_line(self, line: CommandLine) -> LineAnswer:
         """Parse and run a command line with the same commands the client has. Raises NeedsClient."""
+        if line.argv[:1] == [candidates.WORD]:
+            return self._complete(line)
         context = self._make_context(line)
         status = run_line(line.argv, context)
         return _collect(context, status)
+
+    def _complete(self, line: CommandLine) -> LineAnswer:
+        """Words for a shell that completes one: past the parser, which takes longer than finding them."""
+        found = self.answer(candidates.parse_line(line.argv[1:])).doc["words"]
+        return LineAnswer(0, candidates.format_candidates(found).encode("utf-8", "surrogateescape"), b"")
 
     def refuse_line(self, line: CommandLine, error: CronoqError) -> LineAnswer:
         """The answer to a line whose commit failed: what it printed does not hold."""
@@ -157,7 +189,9 @@ class _LocalGateway:
         self._application = application
 
     def ask(self, request: Request) -> Reply:
-        """Carry out a request."""
+        """Carry out a request. Raises NeedsClient for what the client reads itself."""
+        if isinstance(request, requests.FROM_STORE):
+            raise NeedsClient
         return self._application.answer(request)
 
 

@@ -22,6 +22,7 @@ from cronoq_cli.config.loading import load_settings
 from cronoq_cli.config.mounts import find_network_file_system
 from cronoq_cli.config.paths import Paths, find_paths, prepare_dirs
 from cronoq_cli.config.settings import Settings
+from cronoq_cli.daemon import imports
 from cronoq_cli.daemon.application import Application
 from cronoq_cli.daemon.desk import Desk
 from cronoq_cli.daemon.detach import DaemonOptions, detach, open_log, parse_options
@@ -86,6 +87,7 @@ def main(argv: Sequence[str]) -> int:
         settings = load_settings(paths.config_file)
         open_log(paths.daemon_log, settings.daemon.log_level, foreground=options.foreground)
         build_command()
+        imports.finish()
         return asyncio.run(_Daemon(options, paths, settings, ready).run())
     except CronoqError as error:
         return _refuse(options, ready, error)

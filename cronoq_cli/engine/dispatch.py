@@ -5,6 +5,8 @@ The order itself is in `lanes`, how far ahead in `pools.decide_ahead`.
 
 from __future__ import annotations
 
+from math import inf
+
 from cronoq_cli.engine.admission import Wanted, choose, choose_jointly
 from cronoq_cli.engine.demand import WORKERS
 from cronoq_cli.engine.live import READY, RUNNING, LiveTask, Now
@@ -137,16 +139,20 @@ def mark_started(state: State, task: LiveTask, now: Now, *, at: float) -> None:
     pool.totals["started"] += 1
     times = task.times
     state.move(task, Trigger.STARTED, RUNNING, now)
-    if (
-        times is not None
-        and times.start_at is not None
-        and task.attempt == 1
-        and at > times.start_at + times.tolerance_s
-    ):
+    if task.attempt == 1 and (times is not None or task.facts is not None) and at > late_from(task):
         state.tell(task, "late", now, "started behind its tolerance")
     state.effects.attempts[task.id, task.attempt] = AttemptRecord(
         task=task.id, number=task.attempt, started_at=at, reason=task.start_reason
     )
+
+
+def late_from(task: LiveTask) -> float:
+    """The moment behind which a first start is late: of a fixed start, or of an occurrence with a tolerance."""
+    late_at: float | None = None if task.facts is None else task.facts.get("late_at")
+    if late_at is not None:
+        return late_at
+    when = task.when
+    return inf if when.start_at is None else when.start_at + when.tolerance_s
 
 
 def _give_ahead(state: State, pool: LivePool, now: Now) -> None:

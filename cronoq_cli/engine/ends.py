@@ -5,7 +5,8 @@ The judgement itself is pure and stands in model/policy.
 
 from __future__ import annotations
 
-from cronoq_cli.engine import dispatch
+from cronoq_cli.engine import dispatch, occurrences
+from cronoq_cli.engine.history import sum_up_attempt
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.engine.messages import (
     AttemptEnded,
@@ -14,6 +15,7 @@ from cronoq_cli.engine.messages import (
     LeaseReturned,
     RunnerGone,
     RunnersCompared,
+    Start,
     Stop,
 )
 from cronoq_cli.engine.state import State
@@ -29,7 +31,7 @@ from cronoq_cli.model.policy import (
     judge,
     read_report,
 )
-from cronoq_cli.model.task import AttemptRecord, OnLost
+from cronoq_cli.model.task import AttemptRecord, Ended, OnLost
 
 
 def apply_attempt_started(state: State, event: AttemptStarted, now: Now) -> bool:
@@ -100,10 +102,20 @@ def _end_running(state: State, task: LiveTask, end: AttemptEnd, now: Now) -> Non
     task.started_at = end.started_at or task.started_at
     task.pid, task.slot, task.stop_cause = None, None, None
     _keep_facts(task, end, report)
-    _write_attempt(state, task, end, _OUTCOMES[verdict.kind], verdict.message)
+    outcome = _OUTCOMES[verdict.kind]
+    _write_attempt(state, task, end, outcome, verdict.message)
+    told = len(state.effects.transitions)
     _MOVES[verdict.kind](state, task, verdict, now)
+    _sum_up(state, task, sum_up_attempt(task, end, outcome), told)
     if task.kill_at is not None and task.is_waiting:
         state.timers.arm_wall(task.kill_at, Due.KILL_AT, task.id)
+
+
+def _sum_up(state: State, task: LiveTask, ended: Ended | None, told: int) -> None:
+    """Let the transition that tells of the end (the first since `told` were there) and the pool have its facts."""
+    if ended is not None:
+        state.effects.transitions[told].ended = ended
+        state.pools[task.pool].times.add(ended)
 
 
 def _keep_facts(task: LiveTask, end: AttemptEnd, report: Report) -> None:
@@ -199,7 +211,10 @@ def _wait_to_retry(state: State, task: LiveTask, trigger: Trigger, delay_s: floa
 
 
 def _lose(state: State, task: LiveTask, verdict: Verdict, now: Now) -> None:
-    if task.policy.on_lost is OnLost.COUNT:
+    is_manual = task.facts is not None and "manual" in task.facts
+    if is_manual:
+        task.max_attempts = task.attempt  # who asked for it sees that it is lost, and asks again
+    if is_manual or task.policy.on_lost is OnLost.COUNT:
         _retry_or_end(state, task, verdict, now)
     else:
         _back_uncounted(state, task, verdict, Trigger.LOST, now)
@@ -299,8 +314,11 @@ def apply_runner_gone(state: State, event: RunnerGone, now: Now) -> None:
 def apply_runners_compared(state: State, event: RunnersCompared, now: Now) -> list[int]:
     """What no runner knows of never started, or is lost when a start had been seen; returns these tasks.
 
-    Orders that may not have arrived before a runner or a daemon died are given again: stops, and leases asked back."""
-    at_runner = [task for task in state.tasks.values() if task.has_process]
+    Orders that may not have arrived before a runner or a daemon died are given again: stops, and leases asked back.
+    Of a start that waits for its commit no runner can know yet: it goes out afterwards."""
+    to_come = {(action.task, action.attempt) for action in state.effects.actions if isinstance(action, Start)}
+    tasks = [task for task in state.tasks.values() if task.has_process]
+    at_runner = [task for task in tasks if (task.id, task.attempt_at_runner) not in to_come]
     unknown = [task for task in at_runner if (task.id, task.attempt_at_runner) not in event.known]
     for task in unknown:
         if task.pid is None:
@@ -312,6 +330,7 @@ def apply_runners_compared(state: State, event: RunnersCompared, now: Now) -> li
         if (task.id, task.attempt_at_runner) in event.known:
             _order_again(state, task)
     state.compared = True
+    occurrences.look_at_waiting(state, now)
     state.wake_all()
     return [task.id for task in unknown]
 

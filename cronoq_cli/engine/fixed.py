@@ -97,12 +97,13 @@ def arm_expiry(state: State, task: LiveTask) -> None:
 
 
 def expiry_passed(state: State, task: LiveTask, now: Now) -> None:
-    """Not started by `--expires`: missed."""
+    """Not started by `--expires`: missed; an occurrence of a schedule may be asked to fail instead."""
     expires_at = task.when.expires_at
     if expires_at is None or expires_at > now.wall or task.attempt > 0 or state.is_run_for(task):
         return
     task.reason = "not started before it expired"
-    state.move(task, Trigger.EXPIRED, Status.MISSED, now)
+    fails = task.when.on_miss == "fail" and task.when.start_at is None and task.status is not Status.BLOCKED
+    state.move(task, Trigger.EXPIRED, Status.FAILED if fails else Status.MISSED, now)
     state.finish(task, now)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from cronoq_cli.engine.autoscale import AutoscaleSettings, MachineLimits, ScaleState
 from cronoq_cli.engine.demand import WORKERS
 from cronoq_cli.engine.fairness import Shares
+from cronoq_cli.engine.history import PoolTimes
 from cronoq_cli.engine.lanes import Lanes
 from cronoq_cli.engine.live import READY, SCHEDULED, LiveTask, Now
 from cronoq_cli.engine.metering import Meter
@@ -114,6 +115,7 @@ class LivePool:
         "scale_seen_at",
         "sets",
         "shares",
+        "times",
         "totals",
         "unfit",
         "victims",
@@ -145,6 +147,7 @@ class LivePool:
         self.unfit: dict[int, LiveTask] = {}
         self.counts = dict.fromkeys(LIVE, 0)
         self.totals = {"started": 0, "retried": 0, **{status.value: 0 for status in FINAL}}
+        self.times = PoolTimes()
         self.meter = Meter()
 
     @property

@@ -13,16 +13,18 @@ from math import inf
 from cronoq_cli.engine.demand import Demand
 from cronoq_cli.engine.gathering import Gathering, GroupTemplate
 from cronoq_cli.engine.graph import Graph, decide_edge
+from cronoq_cli.engine.history import TOLD_WITH_ATTEMPT, sum_up_task
 from cronoq_cli.engine.lanes import Place, Scoring
 from cronoq_cli.engine.live import BLOCKED, READY, RETRYING, RUNNING, SCHEDULED, LiveBatch, LiveTask, Now
 from cronoq_cli.engine.messages import Effects, Revoke
 from cronoq_cli.engine.pools import LivePool
 from cronoq_cli.engine.resources import Resources
+from cronoq_cli.engine.schedules import Schedules
 from cronoq_cli.engine.sharing import TotalWorkers
 from cronoq_cli.engine.statistics import RunTimes
 from cronoq_cli.engine.timers import Due, Timers
 from cronoq_cli.errors import InvalidError
-from cronoq_cli.model.lifecycle import ALLOWED, Status, Trigger
+from cronoq_cli.model.lifecycle import ALLOWED, LIVE, Status, Trigger
 from cronoq_cli.model.policy import Policy
 from cronoq_cli.model.task import Batch, Edge, TaskSpec, Transition
 from cronoq_cli.model.urgency import decide_urgency
@@ -78,6 +80,9 @@ class State:
     """When, on the awake clock, the pools' meters are written down again, should something happen then."""
     tokens_at: float | None = None
     """When, on the awake clock, a timer for tokens is armed already."""
+    schedules: Schedules = field(default_factory=Schedules)
+    over: list[LiveTask] = field(default_factory=list)
+    """Occurrences that have ended and are not judged yet."""
 
     def note_plans(self) -> None:
         """Keep in mind what any of the pools' plans asks for."""
@@ -117,10 +122,13 @@ class State:
                     self.wake_all()  # or units that tasks of other pools want
             elif task.times is not None:
                 self.woken[task.pool] = None  # workers may have been held for its fixed start
+        was = task.status
         pool.change_status(task, target)
         task.updated_at = now.wall
         self.effects.touched[task.id] = task
         self.tell(task, trigger._value_, now, message)
+        if target not in LIVE and trigger not in TOLD_WITH_ATTEMPT:
+            self.effects.transitions[-1].ended = sum_up_task(task, was, now)
 
     def touch(self, task: LiveTask, now: Now) -> None:
         """Mark a task's state as changed, to be written with the next commit."""
@@ -355,6 +363,8 @@ class State:
         task.finished_at = now.wall
         task.due_at = task.due_awake = None
         self.effects.ended.append(task.id)
+        if task.facts is not None and "recurring" in task.facts:
+            self.over.append(task)
         if task.key is not None and self.keys.get(task.key) == task.id:
             del self.keys[task.key]
         pool = self.pools[task.pool]

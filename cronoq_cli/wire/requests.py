@@ -227,6 +227,15 @@ class Events(_Request, tag="events"):
     select: Selector | None = None
 
 
+class Stats(_Request, tag="stats"):
+    """Figures over the last `window_s` seconds, in total, by pool and by kind; of one pool, of one kind. Whoever asks
+    reads them from the store itself, so that a long history never holds up the daemon."""
+
+    window_s: float = 86_400.0
+    pool: str | None = None
+    kind: str | None = None
+
+
 class Watch(_Request, tag="watch"):
     """A stream: transitions after `after_seq` (None: from now on) as they are committed, of the selected tasks or of
     all, until the client goes away. The first message is `{"watching": seq, "tasks": [ids]}`."""
@@ -296,6 +305,14 @@ class Explain(_Request, tag="explain"):
     select: Selector
 
 
+class Complete(_Request, tag="complete"):
+    """Words that begin with `prefix` and can stand where a shell completes one of these `kinds` (commands/candidates);
+    the answer has `words`: pairs of a word and what it is."""
+
+    kinds: list[str]
+    prefix: str = ""
+
+
 class DaemonStatus(_Request, tag="daemon-status"):
     """What the daemon is and what its last start recovered."""
 
@@ -332,6 +349,7 @@ Request = (
     | Remove
     | Prune
     | Events
+    | Stats
     | Watch
     | Pools
     | PausePool
@@ -342,14 +360,30 @@ Request = (
     | Resources
     | SetResource
     | Explain
+    | Complete
     | DaemonStatus
     | DaemonStop
     | Reload
     | ScheduleRequests
 )
 
-READS = (ListTasks, ShowTasks, Events, Pools, Resources, Explain, Schedules, ScheduleHistory, DaemonStatus)
+READS = (
+    ListTasks,
+    ShowTasks,
+    Events,
+    Stats,
+    Pools,
+    Resources,
+    Explain,
+    Complete,
+    Schedules,
+    ScheduleHistory,
+    DaemonStatus,
+)
 """Requests that change nothing: answered from the store when no daemon runs (client/offline)."""
+
+FROM_STORE = (Stats,)
+"""Reads that the client answers from the store also while a daemon runs."""
 
 ANY_VERSION = (DaemonStatus, DaemonStop)
 """Requests an old daemon answers to a new client, and the reverse."""

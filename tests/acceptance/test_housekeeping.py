@@ -164,3 +164,26 @@ def test_the_configuration_is_written_checked_and_shown(make_cronoq: Callable[..
         assert rows["daemon.share"]["source"] == "default"
         cronoq.ok("daemon", "stop")
     assert cronoq("config", "show", "pools.defualt").returncode == 3
+
+
+def test_words_are_completed_with_a_daemon_and_without_one_and_none_is_started(
+    make_cronoq: Callable[..., Cronoq],
+) -> None:
+    cronoq = make_cronoq()
+    assert cronoq("__complete", "task", "").returncode == 0
+    assert cronoq.find_daemon() is None
+    number = cronoq.submit("--hold", "--key", "later", "--name", "sleepy", "--", "true")
+    with_daemon = cronoq.ok("__complete", "live,pool", "")
+    assert f"{number}\tblocked sleepy\n" in with_daemon
+    assert "later\tblocked sleepy\ndefault\t" in with_daemon
+    cronoq.ok("daemon", "stop")
+    assert cronoq.ok("__complete", "live,pool", "") == with_daemon
+    shown = cronoq.ok("completion", "show", "bash")
+    assert shown == (Path(__file__).parents[2] / "completions" / "cronoq").read_text()
+    home = {"HOME": str(cronoq.home), "XDG_DATA_HOME": "", "SHELL": "/bin/zsh"}
+    place = cronoq.home / ".local/share/zsh/site-functions/_cronoq"
+    assert cronoq.ok("completion", "install", env=home) == f"{place}\n"
+    assert place.read_text().startswith("#compdef cronoq")
+    assert cronoq("completion", "install", env=home).returncode == 0
+    place.write_text("mine")
+    assert cronoq("completion", "install", env=home).returncode == 4

@@ -316,6 +316,7 @@ OPTIONS = st.lists(
         st.sampled_from(
             [
                 ("--overlap", "queue"), ("--overlap", "replace"), ("--catch-up", "all"), ("--catch-up", "none"),
+                ("--ping", "https://hc.example/x?y='1'"),
                 ("--reserve",), ("--tolerance", "5s"), ("--max-runs", "3"), ("--pause-after-failures", "2"),
                 ("--until", "2027-03-08T07:00:00.250Z"), ("--hook", "on_failure=mail 'x' \"y\""), ("-P", "low"),
                 ("--retries", "4"), ("--backoff", "fixed:90s"), ("--retry-on", "1,5-9"), ("--success-codes", "3"),
@@ -323,6 +324,7 @@ OPTIONS = st.lists(
                 ("-o", "out.log"), ("--stdin", "in put"), ("--split",), ("--use", "gpu=0.125"), ("--tenant", "ann"),
                 ("--on", "gpu=yes"), ("-t", "a=b c"), ("--kind", "k"), ("--umask", "077"),
                 ("-C", "/srv/ä b"), ("-p", "net"), ("--clean-env",), ("--paused",),
+                ("--on-failure", "tell 'a'"), ("--on-end", "b\nc"),
             ]
         ),
         st.tuples(
@@ -445,6 +447,8 @@ def test_a_refused_text_is_offered_again_as_it_is(planner: Caller) -> None:
     line = edit(planner, lambda _: bad, lambda text: text.replace("61", "1"), answers=(True,))
     assert streams(planner).seen[-1] == bad
     assert "minute field" in line.err
+    line = edit(planner, lambda text: text.replace('"1 *', '"1 * ', 1).replace("# What is", "# Mine is") + "oops\n")
+    assert f"(at line {streams(planner).seen[-1].count(chr(10)) + 1}, column 5)" in line.err
     assert table(planner)["x"].expr == "1 * * * *"
 
 

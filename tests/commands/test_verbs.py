@@ -10,6 +10,7 @@ import pytest
 
 from cronoq_cli.commands.context import NeedsClient
 from cronoq_cli.errors import ConflictError, NoDaemonError, NotFoundError, WaitTimeoutError
+from cronoq_cli.model.history import Window, describe_stats
 from cronoq_cli.model.snapshot import describe_resource
 from cronoq_cli.wire import requests
 from cronoq_cli.wire.requests import Reply, Selector
@@ -324,7 +325,9 @@ def test_events_are_listed_and_followed(caller: Caller) -> None:
 
 def test_pools_are_seen_paused_and_resumed(caller: Caller) -> None:
     caller.gateway.answer(requests.Pools, Reply(doc={"pools": []}))
+    caller.gateway.answer(requests.Stats, Reply(doc={"stats": describe_stats([], [], Window(0.0, 1.0))}))
     assert caller("pool", "ls", "--json").status == 0
+    assert caller.request == requests.Stats()
     assert caller("pool", "pause", "a,b").out == "paused a, b\n"
     assert caller.request == requests.PausePool(names=["a", "b"])
     assert caller("pool", "resume", "--all").out == "resumed all pools\n"

@@ -6,8 +6,19 @@ import msgspec
 import pytest
 
 from cronoq_cli.errors import ConflictError, FencedError, StoreError
+from cronoq_cli.model.history import Bucket, Window
 from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
-from cronoq_cli.model.task import AttemptRecord, Backoff, Batch, Condition, Dependency, Edge, TaskSpec
+from cronoq_cli.model.task import (
+    AttemptRecord,
+    Backoff,
+    Batch,
+    Condition,
+    Dependency,
+    Edge,
+    Ended,
+    TaskSpec,
+    Transition,
+)
 from cronoq_cli.store.contract import Changes, Filter, Store, iter_env
 from tests.store.build import ended, event, task
 from tests.store.conftest import Opener
@@ -430,6 +441,14 @@ def filled(store: Store) -> Store:
     return store
 
 
+def test_a_text_is_found_across_the_words_of_a_command_and_with_signs_that_json_escapes(store: Store):
+    commands = [["cp", "-r", "a b", "c"], ["printf", 'say "%s"\\n'], ["écho", "\udcff"]]
+    specs = [{"name": "n", "command": words} for words in commands]
+    store.commit(Changes(new=[task(number, spec=spec) for number, spec in enumerate(specs, 1)]))
+    for text, found in (("-r A B", [1]), ('"%s"\\', [2]), ("%s", [2]), ("É", [3]), ("\udcff", [3]), ("_", [])):
+        assert ids(store.list_where(Filter(text=text))) == found, text
+
+
 @pytest.mark.parametrize(
     ("wanted", "found"),
     [
@@ -462,6 +481,7 @@ def filled(store: Store) -> Store:
         (Filter(text="[", newest_first=True), [4]),
         (Filter(text="k", limit=1), [1]),
         (Filter(text="nowhere"), []),
+        (Filter(text="%"), []),
         (Filter(key="k"), [1]),
         (Filter(key="k", statuses=["failed"]), []),
         (Filter(finished_before=40.0), [2, 6]),
@@ -621,3 +641,46 @@ def test_the_spec_may_grow_large(store: Store):
     record.spec = spec
     store.commit(Changes(new=[record]))
     assert store.find_task(1).spec == spec
+
+
+def _end(at: float, ended: Ended, pool: str = "default") -> Transition:
+    return Transition(at=at, type="succeeded", id=1, pool=pool, status="succeeded", ended=ended)
+
+
+def test_ends_are_summed_up_by_pool_and_kind_in_the_window(store: Store):
+    window = Window(1000.0, 1480.0)
+    ends = [
+        _end(999.0, Ended("early", "succeeded", "succeeded", 1.0, 1.0)),
+        _end(1000.0, Ended("make", "succeeded", "succeeded", 0.5, 20.0, 3, True, None)),
+        _end(1100.0, Ended("make", None, "failed", 0.25, 2.0)),
+        _end(1109.0, Ended("make", "dead_lettered", "failed", None, 4.0, 1, False, True)),
+        _end(1480.0, Ended("make", "cancelled", "cancelled", 2.0, 1.0)),
+        _end(1200.0, Ended("", "missed", on_time=False), pool="batch"),
+        _end(1300.0, Ended(BAD, "succeeded", "succeeded", 0.0, 1.0), pool=BAD),
+        _end(1481.0, Ended("make", "succeeded", "succeeded", 1.0, 1.0)),
+    ]
+    store.commit(Changes(transitions=[*ends, event("submitted", 1)]))
+    found = {(sums.pool, sums.kind): sums for sums in store.sum_ends(window)}
+    assert set(found) == {("default", "make"), ("batch", ""), (BAD, BAD)}
+    make = found["default", "make"]
+    assert dict(make.counts) == {"succeeded": 1, "retried": 1, "dead_lettered": 1, "cancelled": 1, "started": 3}
+    assert (make.worker_s, make.waits, make.runs) == (7.0, [0.25, 0.5, 2.0], [2.0, 4.0, 20.0])
+    assert make.kept == {"deadline": (1, 2), "start": (1, 1)}
+    assert make.buckets == {0: Bucket(1, 0.5, 1), 10: Bucket(1, 0.25, 1), 47: Bucket(1, 2.0, 1)}
+    assert dict(found["batch", ""].counts) == {"missed": 1}
+    assert [sums.pool for sums in store.sum_ends(window, pool="batch")] == ["batch"]
+    assert [sums.pool for sums in store.sum_ends(window, pool=BAD)] == [BAD]
+    assert store.sum_ends(window, pool="none") == []
+    assert store.first_transition_at() == 999.0
+
+
+def test_the_history_is_read_back_as_it_was_told_whether_an_event_is_an_end_or_not(store: Store):
+    ended = _end(5.0, Ended("make", "succeeded", "succeeded", 1.0, 1.0))
+    assert store.commit(Changes(transitions=[event("submitted", 1), ended, event("submitted", 1)])) == [1, 2, 3]
+    found = store.list_transitions(0, 10)
+    assert [(one.seq, one.type, one.id) for one in found] == [
+        (1, "submitted", 1),
+        (2, "succeeded", 1),
+        (3, "submitted", 1),
+    ]
+    assert store.first_transition_at() == found[0].at

@@ -22,6 +22,7 @@ from cronoq_cli.commands.render.words import Document, how_it_ended, join_facts
 _LABELS = 20
 _LEAST_WORDS = 24
 """Columns that must be left for the words of an expression on a terminal."""
+_BROKEN = "its last run did not succeed; cronoq recurring resume begins anew"
 _MOST_TIME = 20
 """Columns of an expression that other columns give way to."""
 
@@ -45,7 +46,8 @@ def _width(column: Column) -> int:
 
 
 def _columns(schedules: Sequence[Document], style: Style) -> list[Column]:
-    states = [_state(one, style) for one in schedules]
+    states = [state_of(one, style) for one in schedules]
+    zones = [one["zone"] or "-" for one in schedules]
     whens = [when_of(one) for one in schedules]
     lasts = [(one["last"] or {}).get("status") for one in schedules]
     return [
@@ -60,7 +62,7 @@ def _columns(schedules: Sequence[Document], style: Style) -> list[Column]:
         ),
         Column("STATE", states, usual="-", least=6, colours=["yellow" if word != "-" else None for word in states]),
         Column("OVERLAP", [one["overlap"] for one in schedules], usual="skip"),
-        Column("ZONE", [one["zone"] or "-" for one in schedules], usual="-", least=6),
+        Column("ZONE", zones, usual=zones[0], least=6),
     ]
 
 
@@ -75,12 +77,16 @@ def _distance(at: str | None, style: Style) -> str:
     return "-" if at is None else near_now(moment_of(at), style.now)
 
 
-def _state(schedule: Document, style: Style) -> str:
-    """`paused`, `paused until Mar 09 08:00`, or `-` for one that runs."""
-    if not schedule["paused"]:
-        return "-"
-    until = schedule.get("paused_until")
-    return "paused" if until is None else f"paused until {style.local(until)}"
+def state_of(schedule: Document, style: Style) -> str:
+    """`paused`, `paused until Mar 09 08:00`, `broken` (a chain on success), `ended`, `cannot run`, or `-`: it runs."""
+    if schedule["paused"]:
+        until = schedule["paused_until"]
+        return "paused" if until is None else f"paused until {style.local(until)}"
+    if schedule["words"] is None:
+        return "cannot run"
+    if schedule["broken"]:
+        return "broken"
+    return "ended" if schedule["next"] is None and schedule["expr"] != "@reboot" else "-"
 
 
 # -- one -------------------------------------------------------------------------------------------------------------
@@ -111,8 +117,8 @@ def _plan_facts(schedule: Document, style: Style) -> Iterator[Fact]:
     yield Fact("runs", schedule["words"])
     yield Fact("written", when_of(schedule))
     yield Fact("zone", schedule["zone"] if schedule["tz"] else f"{schedule['zone']}, the machine's")
-    state = _state(schedule, style)
-    reason = schedule.get("pause_reason")
+    state = state_of(schedule, style)
+    reason = _BROKEN if state == "broken" else schedule["pause_reason"]
     yield Fact("state", "active" if state == "-" else join_facts(state, reason), None if state == "-" else "yellow")
     last = schedule["last"]
     if last:
@@ -127,8 +133,8 @@ def _task_facts(schedule: Document) -> Iterator[Fact]:
     shell = schedule["shell"]
     yield Fact("command", shell if shell is not None else shlex.join(schedule["command"] or ()))
     yield Fact("shell", template.get("shell"))
-    yield Fact("directory", template.get("cwd"))
-    yield Fact("umask", f"{template['umask']:04o}" if "umask" in template else None)
+    yield Fact("directory", template.get("cwd", "/"))
+    yield Fact("umask", f"{template.get('umask', 0o022):04o}")
     yield Fact("pool", schedule["pool"])
     yield Fact("sets", ", ".join(template.get("env_changes", {})) or None)
     stdin = template.get("stdin_text")
@@ -151,9 +157,13 @@ def _policy_facts(schedule: Document, style: Style) -> Iterator[Fact]:
     yield Fact("room", "kept for each start" if spec.get("reserve") else None)
     yield Fact("tolerance", join_facts(_span(spec.get("tolerance_s")), spec.get("on_miss")) or None)
     yield Fact("deadline after", _span(spec.get("deadline_after_s")))
+    for name, lines in spec.get("reactions", {}).items():
+        yield Fact(name.replace("_", " "), "; then ".join(lines))
     for name, command in spec.get("hooks", {}).items():
-        yield Fact(name.replace("_", " "), command)
-    yield Fact("comment", spec.get("comment"))
+        yield Fact(f"told {name.replace('_', ' ')}", command)
+    yield Fact("pings", spec.get("ping"))
+    for number, line in enumerate(spec.get("comment", "").split("\n")):
+        yield Fact("" if number else "comment", line or None)
 
 
 def _span(seconds: float | None) -> str | None:
@@ -180,11 +190,19 @@ def print_history(context: Context, doc: Mapping[str, Any]) -> None:
         ),
         Column("STARTED", [style.local(run["started_at"]) for run in runs], usual="-"),
         Column("RUNS", [short_span(run["run_s"]) for run in runs], right=True, usual="-"),
-        Column("REASON", [_reason(run) for run in runs], usual="-", least=10),
+        Column("REASON", [_reason(run, style) for run in runs], usual="-", least=10),
     ]
     context.out.write("\n".join(layout_table(columns, style)) + "\n")
 
 
-def _reason(run: Document) -> str:
+def _reason(run: Document, style: Style) -> str:
     ended = how_it_ended({"signal": None, **run})
-    return join_facts("manual" if run["manual"] else None, ended, run["reason"]) or "-"
+    return join_facts("manual" if run["manual"] else None, ended, run["reason"], _how_many(run, style)) or "-"
+
+
+def _how_many(run: Document, style: Style) -> str | None:
+    """Many slots in a row that were missed or skipped for one reason are one line."""
+    count = run.get("count", 1)
+    if count == 1:
+        return None
+    return f"{'more than ' if run.get('more') else ''}{count} slots, up to {style.local(run['last_due_at'])}"
