@@ -91,7 +91,7 @@ def _copy_pool(pool: LivePool, tasks: dict[int, LiveTask], *, whole: bool) -> Li
     twin = copy(pool)
     own: dict[str, Any] = {
         "plan": pool.plan,
-        "lanes": Lanes(pool.name, tasks),
+        "lanes": Lanes(tasks),
         "running": {},
         "leased": {},
         "unfit": {},
@@ -105,7 +105,8 @@ def _copy_pool(pool: LivePool, tasks: dict[int, LiveTask], *, whole: bool) -> Li
 
 def _copy_task(state: State, twin: State, task: LiveTask) -> None:
     one = copy(task)
-    one.leased = one.recalled = one.in_heap = False
+    one.leased = one.recalled = False
+    one.entry = None
     if task.batch is not None:
         one.batch = twin.batches.get(task.batch.record.first) or _copy_batch(task.batch)
     twin.tasks[one.id] = one

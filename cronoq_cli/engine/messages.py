@@ -1,6 +1,7 @@
 """What goes into the engine (events, in the past tense) and what comes out (actions, as orders; effects).
 
-Values only: the engine touches nothing else, the daemon commits the effects and performs the actions.
+Values only: the engine touches nothing else, the daemon commits the effects and performs the actions. What every task's
+way has many of are msgspec structs, made in a third of the time.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
+
+import msgspec
 
 from cronoq_cli.engine.autoscale import MachineSeen
 from cronoq_cli.engine.edge_changes import EdgeChanges
@@ -38,22 +41,20 @@ class WantedEdge:
     awaited: str | None = None
 
 
-@dataclass(slots=True)
-class Newcomer:
+class Newcomer(msgspec.Struct):
     """One task of a submission. `existing` is a task that stands for it already (a duplicate outside the engine), with
     its status when that is final: others of the same submission may depend on it. `reason`: why it starts, of an
     occurrence of a schedule."""
 
     spec: TaskSpec
-    edges: list[WantedEdge] = field(default_factory=list)
+    edges: list[WantedEdge] = []
     existing: int | None = None
     fingerprint: str | None = None
     existing_final: Status | None = None
     reason: str | None = None
 
 
-@dataclass(slots=True)
-class Submitted:
+class Submitted(msgspec.Struct):
     """Tasks were submitted, all or none. The first `members` of them are a batch, if it is one."""
 
     newcomers: list[Newcomer]
@@ -136,8 +137,7 @@ class Signalled:
     signal: int
 
 
-@dataclass(slots=True)
-class AttemptStarted:
+class AttemptStarted(msgspec.Struct):
     """The runner started an attempt."""
 
     task: int
@@ -147,8 +147,7 @@ class AttemptStarted:
     slot: int | None = None
 
 
-@dataclass(slots=True)
-class AttemptEnded:
+class AttemptEnded(msgspec.Struct):
     """The runner reported the end of an attempt (it may repeat itself)."""
 
     task: int
@@ -411,8 +410,7 @@ Event = (
 # -- actions -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class Start:
+class Start(msgspec.Struct):
     """Order an attempt; `ahead`: given ahead of need, as a lease."""
 
     task: int
@@ -450,8 +448,7 @@ class SendSignal:
     signal: int
 
 
-@dataclass(slots=True)
-class Forget:
+class Forget(msgspec.Struct):
     """The end of an attempt is committed: the runner may drop it."""
 
     task: int

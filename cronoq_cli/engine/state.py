@@ -267,7 +267,7 @@ class State:
             self.timers.arm_wall(task.times.start_at + task.times.tolerance_s, Due.MISS, task.id)
         if not self.fits(task, pool):
             task.reason = "cannot fit"
-            task.in_heap = False
+            task.entry = None
             pool.unfit[task.id] = task
             return
         pool.lanes.push(task)
