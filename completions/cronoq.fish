@@ -15,9 +15,10 @@ set -g __cronoq_valued_cronoq_explain --pool -p --status -s --tag -t --name --re
 set -g __cronoq_valued_cronoq_logs --pool -p --status -s --tag -t --name --recurring --lines -n --attempt --since
 set -g __cronoq_valued_cronoq_follow --pool -p --status -s --tag -t --name --recurring --lines -n --attempt --since
 set -g __cronoq_valued_cronoq_wait --pool -p --status -s --tag -t --name --recurring --timeout --result
-set -g __cronoq_valued_cronoq_events --pool -p --status -s --tag -t --name --recurring --after-seq -n
+set -g __cronoq_valued_cronoq_events --pool -p --status -s --tag -t --name --recurring --type -T --since --after-seq -n
 set -g __cronoq_valued_cronoq_stats --window --pool -p --kind
 set -g __cronoq_valued_cronoq_top
+set -g __cronoq_valued_cronoq_metrics --output -o
 set -g __cronoq_valued_cronoq_cancel --pool -p --status -s --tag -t --name --recurring --grace
 set -g __cronoq_valued_cronoq_hold --pool -p --status -s --tag -t --name --recurring
 set -g __cronoq_valued_cronoq_release --pool -p --status -s --tag -t --name --recurring
@@ -194,6 +195,7 @@ complete -c cronoq -n '__cronoq_at "cronoq"' -a wait -d 'Wait for tasks to end'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a events -d 'Show what happened, oldest first'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a stats -d 'Show figures over a window'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a top -d 'Show a dashboard'
+complete -c cronoq -n '__cronoq_at "cronoq"' -a metrics -d 'Print metrics as OpenMetrics text'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a cancel -d 'Cancel tasks, waiting or running'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a hold -d 'Hold waiting tasks'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a release -d 'Release held tasks'
@@ -429,12 +431,14 @@ complete -c cronoq -n '__cronoq_at "cronoq wait"' -l json -d 'Answer with one JS
 complete -c cronoq -n '__cronoq_at "cronoq wait"' -l help -s h -d 'Show the everyday options.'
 complete -c cronoq -n '__cronoq_at "cronoq wait"' -l help-all -d 'Show all options.'
 complete -c cronoq -n '__cronoq_at "cronoq wait"' -a '(__cronoq_ask live , "")' -f
-complete -c cronoq -n '__cronoq_at "cronoq events"' -l pool -s p -d 'Tasks of this pool.' -r -a '(__cronoq_ask pool "" "")' -f
-complete -c cronoq -n '__cronoq_at "cronoq events"' -l status -s s -d 'Tasks in this status (a comma list is any of them).' -r -a '(__cronoq_choose , "" blocked scheduled ready running retrying succeeded failed dead-lettered cancelled skipped missed shed)' -f
+complete -c cronoq -n '__cronoq_at "cronoq events"' -l pool -s p -d 'Events in this pool.' -r -a '(__cronoq_ask pool "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq events"' -l status -s s -d 'Events that led to this status (a comma list is any of them).' -r -a '(__cronoq_choose , "" blocked scheduled ready running retrying succeeded failed dead-lettered cancelled skipped missed shed)' -f
 complete -c cronoq -n '__cronoq_at "cronoq events"' -l tag -s t -d 'Tasks with this tag: K=V, or K for any value.' -x
 complete -c cronoq -n '__cronoq_at "cronoq events"' -l name -d 'Tasks whose name matches the pattern.' -r -a '(__cronoq_ask name "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq events"' -l recurring -d 'Runs of this schedule, or * for those of any.' -r -a '(__cronoq_ask schedule "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq events"' -l all -s a -d 'All tasks this command can act on.'
+complete -c cronoq -n '__cronoq_at "cronoq events"' -l type -s T -d 'Events of this type, such as started or \'failed-*\'.' -x
+complete -c cronoq -n '__cronoq_at "cronoq events"' -l since -d 'Events since this time, or since so long ago.' -x
 complete -c cronoq -n '__cronoq_at "cronoq events"' -l follow -s f -d 'Go on with the events to come.'
 complete -c cronoq -n '__cronoq_at "cronoq events"' -l after-seq -d 'Only events after this number.' -x
 complete -c cronoq -n '__cronoq_at "cronoq events"' -s n -d 'How many: the last ones, or the first after --after-seq; 100.' -x
@@ -451,6 +455,10 @@ complete -c cronoq -n '__cronoq_at "cronoq stats"' -l help-all -d 'Show all opti
 complete -c cronoq -n '__cronoq_at "cronoq top"' -l read-only -s r -d 'Only look: no key changes anything.'
 complete -c cronoq -n '__cronoq_at "cronoq top"' -l help -s h -d 'Show the everyday options.'
 complete -c cronoq -n '__cronoq_at "cronoq top"' -l help-all -d 'Show all options.'
+complete -c cronoq -n '__cronoq_at "cronoq metrics"' -l output -s o -d 'Write to this file, whole or not at all.' -r -F
+complete -c cronoq -n '__cronoq_at "cronoq metrics"' -l json -d 'Answer with one JSON document.'
+complete -c cronoq -n '__cronoq_at "cronoq metrics"' -l help -s h -d 'Show the everyday options.'
+complete -c cronoq -n '__cronoq_at "cronoq metrics"' -l help-all -d 'Show all options.'
 complete -c cronoq -n '__cronoq_at "cronoq cancel"' -l pool -s p -d 'Tasks of this pool.' -r -a '(__cronoq_ask pool "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq cancel"' -l status -s s -d 'Tasks in this status (a comma list is any of them).' -r -a '(__cronoq_choose , "" blocked scheduled ready running retrying succeeded failed dead-lettered cancelled skipped missed shed)' -f
 complete -c cronoq -n '__cronoq_at "cronoq cancel"' -l tag -s t -d 'Tasks with this tag: K=V, or K for any value.' -x

@@ -52,7 +52,6 @@ class Controller:
         self._up = asyncio.Event()
         self._early: list[Event] | None = []
         self._tail: Tail | None = None
-        self._schedules_refused = False
 
     async def run(self, feed: Feed) -> None:
         """Keep the board in step until cancelled."""
@@ -191,16 +190,10 @@ class Controller:
         self._changed()
 
     async def _load_schedules(self) -> None:
-        if self._schedules_refused:
-            return
         try:
-            reply = await self._ask(Schedules())
-        except NoDaemonError:
-            return
-        except CronoqError:
-            self._schedules_refused = True
-            return
-        self.board.schedules = list(reply.doc["recurring"])
+            self.board.schedules = list((await self._ask(Schedules())).doc["recurring"])
+        except CronoqError as error:
+            self.board.message = (error.line(), "red")
 
     async def _stumble(self, error: CronoqError) -> None:
         if not isinstance(error, NoDaemonError):

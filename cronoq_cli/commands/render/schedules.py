@@ -46,7 +46,7 @@ def _width(column: Column) -> int:
 
 
 def _columns(schedules: Sequence[Document], style: Style) -> list[Column]:
-    states = [_state(one, style) for one in schedules]
+    states = [state_of(one, style) for one in schedules]
     zones = [one["zone"] or "-" for one in schedules]
     whens = [when_of(one) for one in schedules]
     lasts = [(one["last"] or {}).get("status") for one in schedules]
@@ -77,7 +77,7 @@ def _distance(at: str | None, style: Style) -> str:
     return "-" if at is None else near_now(moment_of(at), style.now)
 
 
-def _state(schedule: Document, style: Style) -> str:
+def state_of(schedule: Document, style: Style) -> str:
     """`paused`, `paused until Mar 09 08:00`, `broken` (a chain on success), `ended`, `cannot run`, or `-`: it runs."""
     if schedule["paused"]:
         until = schedule["paused_until"]
@@ -117,7 +117,7 @@ def _plan_facts(schedule: Document, style: Style) -> Iterator[Fact]:
     yield Fact("runs", schedule["words"])
     yield Fact("written", when_of(schedule))
     yield Fact("zone", schedule["zone"] if schedule["tz"] else f"{schedule['zone']}, the machine's")
-    state = _state(schedule, style)
+    state = state_of(schedule, style)
     reason = _BROKEN if state == "broken" else schedule["pause_reason"]
     yield Fact("state", "active" if state == "-" else join_facts(state, reason), None if state == "-" else "yellow")
     last = schedule["last"]
