@@ -57,12 +57,13 @@ def _about(line: Document, documents: Mapping[str, Document]) -> str:
 
 def _notes(context: Context, lines: Sequence[Document], documents: Mapping[str, Document]) -> Iterator[str]:
     """Warnings of each line, and what is often misread in its expression."""
+    now = context.now()
     for line in lines:
         for warning in line["warnings"]:
             yield f"line {line['line']}: {warning}"
         document = documents.get(line["name"] or "")
         if document is not None:
-            for note in list_plan_notes(context, document):
+            for note in list_plan_notes(context, document, now):
                 yield f"line {line['line']}: {note}"
 
 
