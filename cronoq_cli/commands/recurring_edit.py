@@ -5,6 +5,7 @@ How tables look as text stands in `schedule_toml`. The editor is the client's.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -97,10 +98,11 @@ def _confirm_all(streams: Streams, count: int) -> None:
         raise InvalidError("the text has no schedule any more", hint="cronoq recurring rm --all removes them")
 
 
-def read_wanted(text: str, kept: Kept, context: Context) -> Wanted:
-    """What the edited text asks for. Raises InvalidError naming the schedule and the field."""
+def read_wanted(text: str, kept: Kept, context: Context, beside: Collection[str] = ()) -> Wanted:
+    """What the edited text asks for; tables `beside` those of schedules are read by others. Raises InvalidError naming
+    the schedule and the field."""
     heading = "".join(f"# {line}\n" for line in HEADING.split("\n"))
-    found = parse_tables(text.removeprefix(heading))
+    found = parse_tables(text.removeprefix(heading), beside)
     wanted = Wanted(removed=[name for name in kept.specs if name not in found.tables])
     for name, table in found.tables.items():
         spec = read_schedule(name, table, kept.environments, context)

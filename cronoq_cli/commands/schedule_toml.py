@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -87,13 +87,13 @@ def looks_like_tables(text: str) -> bool:
     return first.startswith("[")
 
 
-def parse_tables(text: str) -> Tables:
-    """The tables of a text. Raises InvalidError `bad-toml` with the place."""
+def parse_tables(text: str, beside: Collection[str] = ()) -> Tables:
+    """The tables of a text; those `beside` them are read by others. Raises InvalidError `bad-toml` with the place."""
     try:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InvalidError(f"it is not TOML: {error}", code="bad-toml") from error
-    unknown = sorted(set(found) - {TOP, ENVIRONMENTS})
+    unknown = sorted(set(found) - {TOP, ENVIRONMENTS, *beside})
     if unknown:
         raise InvalidError(f"unknown table {unknown[0]!r}", hint=f"schedules are tables [{TOP}.NAME]", code="bad-toml")
     comments = _gather_comments(text.split("\n"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
 import msgspec
@@ -23,8 +24,8 @@ _BARE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 def plain_value(kind: Any, value: Any) -> Any:
     """A setting of this kind as built-in values, the way it could stand in the file: `"90s"`, `"64MiB"`, `{...}`."""
     if value is None:
-        return None
-    kinds = get_args(kind) if get_origin(kind) is Union or type(kind).__name__ == "UnionType" else (kind,)
+        return values.NO_BOUND if kind is values.Bound else None
+    kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     if any(part in kinds for part in _DURATIONS):
         return format_duration(value)
     if values.Bytes in kinds:

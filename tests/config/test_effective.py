@@ -64,7 +64,7 @@ def test_what_a_command_changed_says_so_and_only_that() -> None:
     )
     found = find_all(changes)
     assert found["pools.batch.workers"] == (7, "command")
-    assert found["pools.batch.max_pending"] == (None, "command")
+    assert found["pools.batch.max_pending"] == ("none", "command")
     assert found["pools.batch.rlimits"][1] == "file"
     assert found["pools.default.workers"] == (4, "file"), "what fits no more counts no more"
     assert found["resources.api.rate"] == ("2/s", "command")
