@@ -14,6 +14,8 @@ from benchmarks.rows.throughput import FOUR, run_array
 from cronoq_cli.wire.requests import ListTasks, Submit
 
 BATCH = 10_000
+BOUNDLESS = f'{FOUR}max_pending = "none"\n[daemon]\nmax_pending = "none"\n'
+"""A million waiting tasks are more than may wait by default."""
 
 
 def fill(home: Home, count: int, *, held: bool = True) -> float:
@@ -33,7 +35,7 @@ def measure_waiting(quick: bool) -> Iterator[Figure]:
     lists: list[tuple[float, float]] = []
     memory: list[tuple[float, float]] = []
     stored: list[tuple[float, float]] = []
-    with open_home(FOUR) as home, connect(home) as connection:
+    with open_home(BOUNDLESS) as home, connect(home) as connection:
         home.call("pool", "pause", "default")
         pid, there = home.pid(), 0
         for step in (0, *steps):
@@ -61,7 +63,7 @@ def measure_finished(quick: bool) -> Iterator[Figure]:
     """Listing with more and more finished tasks behind."""
     steps = (1_000,) if quick else (1_000, 10_000)
     lists: list[tuple[float, float]] = []
-    with open_home(FOUR) as home:
+    with open_home(BOUNDLESS) as home:
         there = 0
         for step in (10, *steps):
             run_array(home, ["/bin/true", "x"], step - there)
@@ -73,7 +75,7 @@ def measure_finished(quick: bool) -> Iterator[Figure]:
 def measure_restart(quick: bool) -> Iterator[Figure]:
     """From the kill of the daemon to the first answer of the next, with many waiting."""
     count = 100_000 if quick else 1_000_000
-    with open_home(FOUR) as home:
+    with open_home(BOUNDLESS) as home:
         home.call("pool", "pause", "default")
         fill(home, count, held=False)
         took = home.restart_cold()
@@ -85,7 +87,7 @@ def measure_restart(quick: bool) -> Iterator[Figure]:
 def measure_fan_out(quick: bool) -> Iterator[Figure]:
     """The end of one task that so many wait for: how long until all of them may start."""
     count = 1_000 if quick else 10_000
-    with open_home(FOUR) as home, connect(home) as connection:
+    with open_home(BOUNDLESS) as home, connect(home) as connection:
         home.call("submit", "--hold", "--key", "root", "--", "/bin/true")
         lines = "".join(f'{{"command": ["/bin/true", "{n}"], "after": ["root"]}}\n' for n in range(count))
         home.call("submit", "--batch", "-", stdin=lines)
@@ -100,7 +102,7 @@ def measure_clients(quick: bool) -> Iterator[Figure]:
     """Many clients at once, each with submissions of its own."""
     clients, each = (50, 4) if quick else (200, 10)
     took: list[float] = []
-    with open_home(FOUR) as home:
+    with open_home(BOUNDLESS) as home:
 
         def work() -> None:
             with connect(home) as connection:

@@ -37,6 +37,7 @@ from cronoq_cli.wire.requests import (
     Selector,
     ShowTasks,
 )
+from cronoq_cli.wire.schedules import ScheduleHistory, Schedules
 from cronoq_cli.wire.version import PROTOCOL, VERSION
 
 if TYPE_CHECKING:
@@ -71,6 +72,10 @@ def answer_offline(paths: Paths, request: Request, now: float) -> Reply:
             return Reply(doc=offline.list_resources(request))
         if isinstance(request, Explain):
             return Reply(doc=offline.explain(request))
+        if isinstance(request, Schedules):
+            return Reply(doc=offline.list_schedules(request))
+        if isinstance(request, ScheduleHistory):
+            return Reply(doc=offline.list_history(request))
         if isinstance(request, Complete):
             return Reply(doc=offline.complete(request))
     raise NoDaemonError("no daemon runs", hint="start one with: cronoq daemon start")
@@ -241,6 +246,23 @@ class _Offline:
         records = self._select(reader, request.select, list(Status))
         found = [explain_record(record, reader.list_edges(record.id)) for record in records]
         return {"explain": found[0] if len(found) == 1 else found}
+
+    def list_schedules(self, request: Schedules) -> dict[str, Any]:
+        from cronoq_cli.commands.schedules import (
+            list_documents,
+            no_env,
+        )  # and with it the rules, which no other read needs
+
+        if self._reader is None:
+            return list_documents([], request, self._now, [], no_env)
+        found = self._reader.list_schedules()
+        chains = [schedule.state.chain for schedule in found if schedule.state.chain is not None]
+        return list_documents(found, request, self._now, self._reader.list_tasks(chains), self._reader.find_env)
+
+    def list_history(self, request: ScheduleHistory) -> dict[str, Any]:
+        from cronoq_cli.commands.schedules import history_document
+
+        return history_document(self._reader, request, self._now, lambda records: records)
 
     def complete(self, request: Complete) -> dict[str, Any]:
         from cronoq_cli.commands.candidates import Source, find_candidates  # no other read needs it

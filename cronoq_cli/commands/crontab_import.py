@@ -9,7 +9,7 @@ from typing import Any
 
 from cronoq_cli.commands.answers import ask
 from cronoq_cli.commands.context import Context
-from cronoq_cli.commands.crontab_schedules import read_job, with_name
+from cronoq_cli.commands.crontab_schedules import find_sendmail, read_job, with_name
 from cronoq_cli.commands.recurring_import import ImportOptions
 from cronoq_cli.commands.render.notes import print_notes
 from cronoq_cli.commands.schedule_store import Kept, find_user, load_kept
@@ -65,6 +65,8 @@ def read_jobs(
         except CronoqError as error:
             refused[job.line] = error.line()
     _note_missing(context, kept)
+    if any(job.mailto and job.line in specs for job in jobs) and find_sendmail(context) is None:
+        print_notes(context, ["there is no sendmail here: nobody is told by mail; see --hook and the logs"])
     return specs, refused
 
 

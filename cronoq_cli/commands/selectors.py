@@ -13,7 +13,11 @@ from cronoq_cli.model.lifecycle import Status
 from cronoq_cli.model.words import RESERVED_KEY, hint_for, is_key
 from cronoq_cli.wire.requests import Selector
 
-TASK_HINT = "name tasks by id, 3-8, a comma list, a key or last; or use --pool, --status, --tag, --name, --all"
+TASK_HINT = (
+    "name tasks by id, 3-8, a comma list, a key or last; or use --pool, --status, --tag, --name, --recurring, --all"
+)
+SCHEDULE_TAG = "recurring"
+"""What every run of a schedule is tagged with (specification section 7)."""
 STATUSES = tuple(status.value for status in Status)
 
 
@@ -30,6 +34,9 @@ class Narrowing:
         list[str] | None, option("--tag", "-t", help="Tasks with this tag: K=V, or K for any value.", metavar="K[=V]")
     ] = None
     name: Annotated[str | None, option("--name", help="Tasks whose name matches the pattern.", metavar="GLOB")] = None
+    recurring: Annotated[
+        str | None, option("--recurring", help="Runs of this schedule, or * for those of any.", metavar="NAME")
+    ] = None
 
 
 @dataclass(slots=True)
@@ -74,10 +81,13 @@ def is_one_task(selector: Selector) -> bool:
 
 def build_narrowing(given: Narrowing) -> Selector:
     """The selector of the options alone; empty when none was given."""
+    tags = dict(_tag(text) for text in given.tag or ())
+    if given.recurring is not None:
+        tags[SCHEDULE_TAG] = None if given.recurring == "*" else given.recurring
     return Selector(
         pools=_split(given.pool),
         statuses=parse_statuses(given.status),
-        tags=dict(_tag(text) for text in given.tag or ()),
+        tags=tags,
         name_glob=given.name,
     )
 

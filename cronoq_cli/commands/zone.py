@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Mapping
-from datetime import UTC, tzinfo
+from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
 from io import BytesIO
 from zoneinfo import ZoneInfo
@@ -20,11 +20,12 @@ def load_caller_zone(env: Mapping[str, str]) -> tzinfo:
     """
     name = env.get("TZ")
     if name is None:
-        return _machine_zone()
+        return load_machine_zone()
     return _named_zone(name.removeprefix(":"))
 
 
-def _machine_zone() -> tzinfo:
+def load_machine_zone() -> tzinfo:
+    """The machine's zone as it is set now; UTC where it cannot be read."""
     try:
         found = os.stat(MACHINE_ZONE)
     except OSError:
@@ -68,3 +69,8 @@ def _zone_of_rule(rule: str) -> tzinfo:
         return ZoneInfo.from_file(BytesIO(text))
     except (ValueError, UnicodeError):
         return UTC
+
+
+def name_zone(zone: tzinfo, at: float) -> str:
+    """A zone by its name where it has one, else by its abbreviation at the moment `at`."""
+    return str(getattr(zone, "key", None) or datetime.fromtimestamp(at, zone).tzname())

@@ -23,6 +23,8 @@ _BARE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 
 def plain_value(kind: Any, value: Any) -> Any:
     """A setting of this kind as built-in values, the way it could stand in the file: `"90s"`, `"64MiB"`, `{...}`."""
+    if kind == values.Bound:
+        return values.NO_BOUND if value is None else value
     if value is None:
         return values.NO_BOUND if kind is values.Bound else None
     kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)

@@ -21,6 +21,7 @@ from cronoq_cli.daemon.handlers import (
     housekeeping,
     pools,
     reads,
+    recurring,
     resources,
     service,
     submit,
@@ -31,7 +32,7 @@ from cronoq_cli.daemon.service import Service
 from cronoq_cli.errors import CronoqError
 from cronoq_cli.model.snapshot import describe_transition
 from cronoq_cli.model.task import Transition
-from cronoq_cli.wire import requests
+from cronoq_cli.wire import requests, schedules
 from cronoq_cli.wire.codec import CommandLine, LineAnswer
 from cronoq_cli.wire.requests import Reply, Request, Watch
 
@@ -65,6 +66,15 @@ HANDLERS: Mapping[type, Callable[[Desk, Any], Reply]] = {
     requests.Resources: resources.show_resources,
     requests.SetResource: resources.set_resource,
     requests.Explain: explain.explain_tasks,
+    schedules.ApplySchedules: recurring.apply_schedules,
+    schedules.Schedules: recurring.show_schedules,
+    schedules.ScheduleHistory: recurring.show_history,
+    schedules.PauseSchedules: recurring.pause_schedules,
+    schedules.ResumeSchedules: recurring.resume_schedules,
+    schedules.SkipSchedule: recurring.skip_schedule,
+    schedules.RunSchedule: recurring.run_schedule,
+    schedules.RemoveSchedules: recurring.remove_schedules,
+    schedules.RefreshSchedules: recurring.refresh_schedules,
     requests.Complete: completing.complete,
 }
 SERVICE: Mapping[type, Callable[[Service, Any], Reply]] = {

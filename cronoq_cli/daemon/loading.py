@@ -5,12 +5,15 @@ from __future__ import annotations
 import logging
 
 from cronoq_cli.commands.plans import build_engine
+from cronoq_cli.commands.zone import load_machine_zone
 from cronoq_cli.config.settings import Settings
+from cronoq_cli.daemon.instance import find_boot_id
 from cronoq_cli.engine.core import Engine
 from cronoq_cli.engine.live import Now
 from cronoq_cli.engine.recovery import restore
+from cronoq_cli.engine.schedule_changes import restore_schedules
 from cronoq_cli.store.collector import without_collector
-from cronoq_cli.store.contract import Store
+from cronoq_cli.store.contract import LiveState, Store
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +29,25 @@ def load_engine(store: Store, settings: Settings, now: Now, set_aside: dict[int,
     for task_id, reason in kept.damaged.items():
         log.error("task %d could not be read and is set aside as failed: %s", task_id, reason)
     set_aside.update(kept.damaged)
+    for name, reason in kept.damaged_schedules.items():
+        log.error("schedule %s could not be read and is set aside: %s", name, reason)
+    _restore_schedules(engine, store, kept, now)
     if orphans:
         log.warning("%d tasks wait in pools that are configured no more", len(orphans))
     return engine
+
+
+def _restore_schedules(engine: Engine, store: Store, kept: LiveState, now: Now) -> None:
+    """The schedules behind their tasks, with what they go by on this machine."""
+    schedules = engine.state.schedules
+    schedules.zone, schedules.boot_id = load_machine_zone(), find_boot_id()
+    schedules.remembers = lambda key: _find_key(store, key)
+    restore_schedules(engine.state, kept.schedules, now)
+    for one in schedules.by_name.values():
+        if one.fault is not None:
+            log.error("schedule %s cannot be run on this machine: %s", one.name, one.fault)
+
+
+def _find_key(store: Store, key: str) -> int | None:
+    found = store.find_newest_with_key(key)
+    return None if found is None else found.id

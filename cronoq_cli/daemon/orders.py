@@ -20,6 +20,7 @@ from cronoq_cli.daemon.scheduler import Scheduler
 from cronoq_cli.engine.demand import WORKERS
 from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.engine.messages import Action, Forget, Revoke, SendSignal, Start, Stop
+from cronoq_cli.engine.resources import CATCH_UP
 from cronoq_cli.model.lifecycle import FINAL
 from cronoq_cli.model.moment import format_utc
 from cronoq_cli.model.places import fill_place, format_token, log_name, report_name
@@ -191,13 +192,17 @@ class Orders:
 
 def _add_scheduling(own: dict[str, str], spec: TaskSpec, units: Mapping[str, list[int]] | None) -> None:
     """What the scheduler decided of this attempt: the start it was to have, its deadline, the units it was given."""
+    if spec.recurring:
+        own["CRONOQ_RECURRING"] = spec.recurring
     due_at = spec.not_before if spec.start_at is None else spec.start_at
+    if spec.slot is not None:
+        due_at = spec.slot
     if due_at is not None:
         own["CRONOQ_SCHEDULED_AT"] = format_utc(due_at)
     if spec.deadline is not None:
         own["CRONOQ_DEADLINE"] = format_utc(spec.deadline)
     for name, given in (units or {}).items():
-        if name != WORKERS:
+        if name not in (WORKERS, CATCH_UP):
             own[variable_of(name)] = format_units(given)
 
 

@@ -240,7 +240,8 @@ class Runners:
 
     def _addressees(self, action: Action) -> list[Runner]:
         if isinstance(action, Start):
-            return [] if self._current is None else [self._current]
+            # What a runner is sent before its hello is heard that hello does not tell: it would seem to have got lost.
+            return [] if self._current is None or not self._current.heard else [self._current]
         return [runner for runner in self._runners.values() if runner.link is not None]
 
     def resize(self) -> None:
@@ -323,6 +324,8 @@ class Runners:
         for report in ended:
             self._hear_report(report)
         runner.heard = True
+        # What it was asked to find may have got lost with the connection; asked twice it answers once more.
+        self._finding.update((journal, "") for journal, asked in self._finding.items() if asked == runner.name)
         self._send_finds()
         self._compare()
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from cronoq_cli import __version__
 from cronoq_cli.commands.plans import plan_pool, plan_rules, plan_shared
+from cronoq_cli.commands.zone import load_machine_zone
 from cronoq_cli.config.loading import load_settings
 from cronoq_cli.config.settings import Settings
 from cronoq_cli.daemon.desk import Desk
@@ -22,7 +23,7 @@ from cronoq_cli.daemon.instance import find_boot_id
 from cronoq_cli.daemon.orders import Orders
 from cronoq_cli.daemon.runners import Runners
 from cronoq_cli.daemon.systemd import Notifier
-from cronoq_cli.engine.messages import DrainBegan, MetersRead, PoolReplanned, StopBegan
+from cronoq_cli.engine.messages import DrainBegan, MetersRead, PoolReplanned, StopBegan, ZoneChanged
 from cronoq_cli.engine.pools import NO_PLAN
 from cronoq_cli.errors import ConflictError, CronoqError
 from cronoq_cli.model.moment import format_utc
@@ -186,3 +187,4 @@ class Service:
         scheduler.add_rows(resources=dict.fromkeys(settings.resources))
         for event in plan_shared(settings, {}, scheduler.clock()):
             scheduler.apply(event)
+        scheduler.apply(ZoneChanged(load_machine_zone()))

@@ -6,12 +6,13 @@ what it lacks; a wide task waiting for slots keeps the freed ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from cronoq_cli.engine.lanes import Place
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.engine.pools import LivePool, WorkerSet, set_of, tenant_of
 from cronoq_cli.engine.reservations import Candidate, Reservation, decide_hold
+from cronoq_cli.engine.sharing import TotalWorkers
 from cronoq_cli.engine.state import State
 from cronoq_cli.model.lifecycle import Status
 
@@ -26,10 +27,10 @@ def choose(state: State, pool: LivePool, now: Now, lacking: set[Wanted] | None =
     heads = pool.lanes.heads()
     if not heads:
         return None
-    if not pool.wanting and pool.is_simple and not pool.plan.fair_share and not pool.sets[0].reservations:
+    if not pool.wanting and pool.is_simple and not pool.plan.fair_share and not _may_hold(state, pool):
         return _choose_alike(state, pool, heads, now)
     lacking = set() if lacking is None else lacking
-    for _, task in order_candidates(state, pool, heads, now):
+    for _, task in order_candidates(state, pool, add_stand_ins(state, pool, heads, now), now):
         lacks, workers = find_lacks(state, pool, task, lacking, now)
         if workers is not None:
             return task, workers
@@ -49,7 +50,10 @@ def choose_jointly(state: State, pools: list[LivePool], now: Now) -> tuple[LiveP
     if not any(pool.has_room for pool in pools):
         return None
     lacking: set[Wanted] = set()
-    orders = [list(order_candidates(state, pool, pool.lanes.heads(), now)) for pool in pools]
+    orders = []
+    for pool in pools:
+        candidates = add_stand_ins(state, pool, pool.lanes.heads(), now)
+        orders.append(list(order_candidates(state, pool, candidates, now)))
     for _, task in _merge(orders):
         pool = state.pools[task.pool]
         lacks, workers = find_lacks(state, pool, task, lacking, now)
@@ -106,6 +110,51 @@ def _next_place(queue: list[Placed]) -> Place:
     return queue[-1][0]
 
 
+# -- behind a head that is held back ---------------------------------------------------------------------------------
+
+BEHIND_MOST = 64
+"""So many places of a lane, its head included, are looked through for a task that harms no fixed start."""
+
+
+def _may_hold(state: State, pool: LivePool) -> bool:
+    """Whether a fixed start is reserved for that may keep a task of this pool from starting."""
+    return pool.reserves or (state.total is not None and any(one.reserves for one in state.pools.values()))
+
+
+def add_stand_ins(state: State, pool: LivePool, heads: list[LiveTask], now: Now) -> list[LiveTask]:
+    """The heads, and behind each that is held back for a fixed start alone the first that need not be.
+
+    What such a head lacks is time before that start, and who needs less of it does not lack it: it is a candidate too
+    (specification section 4: those behind are not blocked that need none of what it lacks)."""
+    if not _may_hold(state, pool):
+        return heads
+    found = (_find_stand_in(state, pool, head, now) for head in heads if _is_only_held(state, pool, head, now))
+    return heads + [task for task in found if task is not None]
+
+
+def _is_only_held(state: State, pool: LivePool, task: LiveTask, now: Now) -> bool:
+    if task.is_fixed or (task.demand is not None and state.resources.lacks(task.demand.uses, now.awake)):
+        return False
+    roomy = [number for number in pool.list_sets(task) if task.slots <= pool.sets[number].free]
+    return bool(roomy) and all(find_hold(state, pool, number, task, now) is not None for number in roomy)
+
+
+def _find_stand_in(state: State, pool: LivePool, head: LiveTask, now: Now) -> LiveTask | None:
+    """The first behind the head that harms no fixed start; none behind one that lacks what they all want."""
+    held = [(head.slots, state.expected_s(head))]
+    for task in pool.lanes.first_of_lane(head, BEHIND_MOST)[1:]:
+        expected_s = state.expected_s(task)
+        if task.leased or any(task.slots >= slots and expected_s >= run_s for slots, run_s in held):
+            continue
+        lacks, workers = find_lacks(state, pool, task, set(), now)
+        if workers is not None:
+            return task
+        if lacks:
+            return None
+        held.append((task.slots, expected_s))
+    return None
+
+
 # -- what is lacking -------------------------------------------------------------------------------------------------
 
 
@@ -134,7 +183,7 @@ def _find_workers(
         workers = pool.sets[number]
         if workers in lacking or task.slots > workers.workers - workers.busy:
             full.add(workers)
-        elif not workers.reservations or find_hold(state, pool, number, task, now) is None:
+        elif find_hold(state, pool, number, task, now) is None:
             return set(), number
     return full, None
 
@@ -142,20 +191,35 @@ def _find_workers(
 def find_hold(state: State, pool: LivePool, number: int, task: LiveTask, now: Now) -> int | None:
     """The fixed start that would be late if this task started now in this set of workers, or None.
 
-    From start - max_hold on, freed workers are kept (specification section 5); once the moment has come the fixed
-    start is itself the best-placed candidate, and needs no holding."""
-    if task.is_fixed:
+    From start - max_hold on, freed workers are kept (specification section 5), of the set and of those that all pools
+    share; once the moment has come the fixed start is itself the best-placed candidate, and needs no holding."""
+    if task.is_fixed or not _may_hold(state, pool):
         return None
+    candidate = Candidate(task.slots, now.wall + state.expected_s(task))
     upcoming = list_upcoming(state, pool, number, now, pool.plan.max_hold_s)
+    if upcoming:
+        running = (other for other in pool.running.values() if set_of(other) == number)
+        held = decide_hold(pool.sets[number].free, _list_ends(state, running, now), candidate, upcoming)
+        if held is not None:
+            return held
+    return None if state.total is None else _find_hold_of_all(state, state.total, candidate, now)
+
+
+def _find_hold_of_all(state: State, total: TotalWorkers, candidate: Candidate, now: Now) -> int | None:
+    """The same among the workers that all pools share."""
+    upcoming: list[Reservation] = []
+    for pool in state.pools.values():
+        for number in range(len(pool.sets)):
+            upcoming += list_upcoming(state, pool, number, now, pool.plan.max_hold_s)
     if not upcoming:
         return None
-    running = [
-        (other.slots, (other.started_at or now.wall) + state.expected_s(other))
-        for other in pool.running.values()
-        if set_of(other) == number
-    ]
-    candidate = Candidate(task.slots, now.wall + state.expected_s(task))
-    return decide_hold(pool.sets[number].free, running, candidate, upcoming)
+    running = (other for pool in state.pools.values() for other in pool.running.values())
+    return decide_hold(total.free(state.pools), _list_ends(state, running, now), candidate, sorted(upcoming))
+
+
+def _list_ends(state: State, running: Iterable[LiveTask], now: Now) -> list[tuple[int, float]]:
+    """Slots, and when by expected run times they are free."""
+    return [(other.slots, (other.started_at or now.wall) + state.expected_s(other)) for other in running]
 
 
 def list_upcoming(state: State, pool: LivePool, number: int, now: Now, within_s: float) -> list[Reservation]:

@@ -9,11 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from cronoq_cli.engine import dispatch, dues, edits, ends, groups, messages, plans, scaling, submissions, verbs
+from cronoq_cli.engine import (
+    dispatch,
+    dues,
+    edits,
+    ends,
+    groups,
+    incidents,
+    messages,
+    plans,
+    scaling,
+    schedule_changes,
+    submissions,
+    verbs,
+)
 from cronoq_cli.engine.lanes import Scoring
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.engine.messages import Effects, Event
 from cronoq_cli.engine.pools import LivePool, PoolPlan
+from cronoq_cli.engine.resources import CATCH_UP, MOST_CATCHING_UP, Semaphore
 from cronoq_cli.engine.state import PolicyOf, State
 from cronoq_cli.model.lifecycle import LIVE, Status
 
@@ -47,6 +61,13 @@ HANDLERS: Mapping[type, Callable[[State, Any, Now], Any]] = {
     messages.TotalsReplanned: plans.apply_totals_replanned,
     messages.ResourceChanged: plans.apply_resource_changed,
     messages.MachineLooked: plans.apply_machine_looked,
+    messages.SchedulesApplied: schedule_changes.apply_schedules_applied,
+    messages.SchedulesPaused: schedule_changes.apply_schedules_paused,
+    messages.SchedulesResumed: schedule_changes.apply_schedules_resumed,
+    messages.SlotsSkipped: schedule_changes.apply_slots_skipped,
+    messages.OccurrenceAsked: schedule_changes.apply_occurrence_asked,
+    messages.ZoneChanged: schedule_changes.apply_zone_changed,
+    messages.ClockChanged: schedule_changes.apply_clock_changed,
     messages.TimePassed: dues.apply_time_passed,
 }
 
@@ -70,11 +91,14 @@ class Engine:
         for name, plan in pools.items():
             self.state.pools[name] = LivePool(name, plan, self.state.tasks)
         self.state.note_plans()
+        self.state.resources.configure(CATCH_UP, Semaphore(MOST_CATCHING_UP))
 
     def handle(self, event: Event, now: Now) -> Any:
         """Apply one event at the moment `now`, then what is due by then, then start what may start."""
         state = self.state
         result = HANDLERS[type(event)](state, event, now)
+        if state.over:
+            incidents.judge_over(state, now)
         if state.timers.is_due(now):
             dues.apply_due(state, now)
         while state.overfailed:
@@ -83,6 +107,8 @@ class Engine:
             groups.hand_over(state, state.full_gatherings.popitem()[0], now)
         while state.deserted:
             groups.cancel_if_deserted(state, state.deserted.pop(), now)
+        if state.over:
+            incidents.judge_over(state, now)
         if state.woken:
             dispatch.dispatch_woken(state, now)
         if state.scales:

@@ -88,7 +88,7 @@ def _take_turn(state: State, total: TotalWorkers, waiting: dict[str, LivePool], 
     """Start one task of the first pool in turn that can; a pool that can start nothing waits no more.
 
     What a pool with an earlier turn lacks is kept for it: resources, and all free slots when it wants more of them."""
-    for pool in total.order(waiting.values()):
+    for pool in _order_turns(total, waiting):
         found = choose(state, pool, now, lacking)
         if found is None:
             del waiting[pool.name]
@@ -99,6 +99,13 @@ def _take_turn(state: State, total: TotalWorkers, waiting: dict[str, LivePool], 
             total.serve(pool)
             _start(state, pool, found, now)
             return
+
+
+def _order_turns(total: TotalWorkers, waiting: dict[str, LivePool]) -> list[LivePool]:
+    """The pools in turn; first those with a fixed start that has come, for which workers were kept."""
+    order = total.order(waiting.values())
+    due = [pool for pool in order if pool.reserves and any(head.is_fixed for head in pool.lanes.heads())]
+    return due + [pool for pool in order if pool not in due] if due else order
 
 
 def _start(state: State, pool: LivePool, found: tuple[LiveTask, int], now: Now) -> None:

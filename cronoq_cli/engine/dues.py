@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from cronoq_cli.engine import fixed, groups, scaling
+from cronoq_cli.engine import fixed, groups, occurrences, scaling
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.engine.messages import TimePassed
 from cronoq_cli.engine.state import State
@@ -32,6 +32,8 @@ def apply_due(state: State, now: Now) -> None:
             scaling.look(state, number, now)
         elif due is Due.GATHER:
             groups.look_at_groups(state, now)
+        elif due is Due.SCHEDULE:
+            occurrences.look_at_schedule(state, number, now)
         else:
             task = state.tasks.get(number)
             if task is not None and task.is_waiting:

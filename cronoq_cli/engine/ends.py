@@ -5,7 +5,7 @@ The judgement itself is pure and stands in model/policy.
 
 from __future__ import annotations
 
-from cronoq_cli.engine import dispatch
+from cronoq_cli.engine import dispatch, occurrences
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.engine.messages import (
     AttemptEnded,
@@ -14,6 +14,7 @@ from cronoq_cli.engine.messages import (
     LeaseReturned,
     RunnerGone,
     RunnersCompared,
+    Start,
     Stop,
 )
 from cronoq_cli.engine.state import State
@@ -199,7 +200,10 @@ def _wait_to_retry(state: State, task: LiveTask, trigger: Trigger, delay_s: floa
 
 
 def _lose(state: State, task: LiveTask, verdict: Verdict, now: Now) -> None:
-    if task.policy.on_lost is OnLost.COUNT:
+    is_manual = task.facts is not None and "manual" in task.facts
+    if is_manual:
+        task.max_attempts = task.attempt  # who asked for it sees that it is lost, and asks again
+    if is_manual or task.policy.on_lost is OnLost.COUNT:
         _retry_or_end(state, task, verdict, now)
     else:
         _back_uncounted(state, task, verdict, Trigger.LOST, now)
@@ -299,8 +303,11 @@ def apply_runner_gone(state: State, event: RunnerGone, now: Now) -> None:
 def apply_runners_compared(state: State, event: RunnersCompared, now: Now) -> list[int]:
     """What no runner knows of never started, or is lost when a start had been seen; returns these tasks.
 
-    Orders that may not have arrived before a runner or a daemon died are given again: stops, and leases asked back."""
-    at_runner = [task for task in state.tasks.values() if task.has_process]
+    Orders that may not have arrived before a runner or a daemon died are given again: stops, and leases asked back.
+    Of a start that waits for its commit no runner can know yet: it goes out afterwards."""
+    to_come = {(action.task, action.attempt) for action in state.effects.actions if isinstance(action, Start)}
+    tasks = [task for task in state.tasks.values() if task.has_process]
+    at_runner = [task for task in tasks if (task.id, task.attempt_at_runner) not in to_come]
     unknown = [task for task in at_runner if (task.id, task.attempt_at_runner) not in event.known]
     for task in unknown:
         if task.pid is None:
@@ -312,6 +319,7 @@ def apply_runners_compared(state: State, event: RunnersCompared, now: Now) -> li
         if (task.id, task.attempt_at_runner) in event.known:
             _order_again(state, task)
     state.compared = True
+    occurrences.look_at_waiting(state, now)
     state.wake_all()
     return [task.id for task in unknown]
 

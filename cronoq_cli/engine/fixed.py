@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from cronoq_cli.engine.demand import read_demand
 from cronoq_cli.engine.live import LiveTask, Now
-from cronoq_cli.engine.reservations import Reservation, decide_limit
+from cronoq_cli.engine.reservations import INSTANT_S, Reservation, check_reservable, decide_limit
 from cronoq_cli.engine.state import State
 from cronoq_cli.engine.timers import Due
 from cronoq_cli.errors import ConflictError
@@ -33,7 +33,9 @@ def reserve_all(state: State, specs: Mapping[int, TaskSpec], now: Now) -> None:
 
 
 def _reserve(state: State, task_id: int, spec: TaskSpec, start_at: float) -> None:
-    """Slots are reserved among the workers that the task would get: the first set that serves and can hold it."""
+    """Slots are reserved among the workers that the task would get: the first set that serves and can hold it.
+
+    Where all pools share workers, so they do what may be reserved: by the fraction of the pool that asks."""
     pool = state.pools[spec.pool]
     demand = read_demand(spec)
     number = pool.find_home(spec.slots, () if demand is None else demand.labels)
@@ -41,6 +43,11 @@ def _reserve(state: State, task_id: int, spec: TaskSpec, start_at: float) -> Non
     limit = decide_limit(pool.plan.reservable_fraction, workers.workers if number else pool.most)
     expected_s = state.run_times.expected_s(spec.pool, spec.kind, spec.estimate_s, pool.plan.default_duration_s)
     workers.reservations.check(start_at, spec.slots, expected_s, limit)
+    if state.total is not None:
+        wanted = Reservation(start_at, task_id, spec.slots, max(expected_s, INSTANT_S))
+        limit = decide_limit(pool.plan.reservable_fraction, state.total.workers)
+        those = [one.reservations for each in state.pools.values() for one in each.sets]
+        check_reservable(those, wanted, limit, "in all pools together")
     workers.reservations.add(task_id, start_at, spec.slots, expected_s)
 
 
@@ -90,12 +97,13 @@ def arm_expiry(state: State, task: LiveTask) -> None:
 
 
 def expiry_passed(state: State, task: LiveTask, now: Now) -> None:
-    """Not started by `--expires`: missed."""
+    """Not started by `--expires`: missed; an occurrence of a schedule may be asked to fail instead."""
     expires_at = task.when.expires_at
     if expires_at is None or expires_at > now.wall or task.attempt > 0 or state.is_run_for(task):
         return
     task.reason = "not started before it expired"
-    state.move(task, Trigger.EXPIRED, Status.MISSED, now)
+    fails = task.when.on_miss == "fail" and task.when.start_at is None and task.status is not Status.BLOCKED
+    state.move(task, Trigger.EXPIRED, Status.FAILED if fails else Status.MISSED, now)
     state.finish(task, now)
 
 

@@ -17,6 +17,7 @@ from cronoq_cli.engine.live import LiveBatch, LiveTask
 from cronoq_cli.engine.messages import Effects
 from cronoq_cli.engine.overload import Victims
 from cronoq_cli.engine.pools import LivePool
+from cronoq_cli.engine.schedules import Schedules
 from cronoq_cli.engine.state import State
 from cronoq_cli.engine.statistics import RunTimes
 from cronoq_cli.engine.timers import Timers
@@ -26,8 +27,8 @@ from cronoq_cli.model.lifecycle import Status
 def fork(state: State, tasks: Iterable[LiveTask] | None = None) -> Engine:
     """An engine that stands where this one stands, with all its tasks, or with these and all that run.
 
-    Nothing is given ahead of need in it: leased tasks stand in their lanes. With some of the tasks alone, timers and
-    dependencies are left behind. Costs a few microseconds a task.
+    Nothing is given ahead of need in it: leased tasks stand in their lanes. It has no schedules. With some of the
+    tasks alone, timers and dependencies are left behind. Costs a few microseconds a task.
     """
     engine = Engine(state.policy_of, {}, scoring=state.scoring)
     whole = tasks is None
@@ -43,6 +44,8 @@ def fork(state: State, tasks: Iterable[LiveTask] | None = None) -> Engine:
         "effects": Effects(),
         "leases": False,
         "pinned": set(),
+        "schedules": Schedules(),
+        "over": [],
     }
     values |= {one.name: deepcopy(getattr(state, one.name)) for one in fields(state) if one.name not in values}
     twin = engine.state = State(**values)

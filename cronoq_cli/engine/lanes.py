@@ -143,6 +143,10 @@ class Lanes:
         """The candidates (specification section 4): the head of every lane; those of full arrays stand aside."""
         return [head for lanes in self._classes if lanes for head in _list_heads(lanes)]
 
+    def first_of_lane(self, task: LiveTask, count: int) -> list[LiveTask]:
+        """Up to `count` ready tasks of the lane in which a task stands, in order, without disturbing it."""
+        return self._classes[task.priority][task.wants].first(count)
+
     def first(self, count: int, place_of: Callable[[LiveTask], Any]) -> list[LiveTask]:
         """Up to `count` ready tasks in the order in which they would start by today's places (for listings).
 

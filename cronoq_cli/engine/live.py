@@ -268,12 +268,19 @@ class LiveTask:
         facts = {name: value for name, value in zip(_FACTS, _facts_of(record), strict=True) if value}
         if record.spec.members:
             facts["members"] = record.spec.members
+        if record.spec.recurring:
+            facts |= read_occurrence(record.spec)
         task.facts = facts or None
         task.units = record.units or None
         task.wants = task.read_wants()
         if record.gathered_by is not None:
             task.gathering = ""
         return task
+
+
+def read_occurrence(spec: TaskSpec) -> dict[str, Any]:
+    """The facts of an occurrence: its schedule; a manual one has no key and stands outside of every chain."""
+    return {"manual": True} if spec.key is None else {"recurring": spec.recurring}
 
 
 _NO_FACTS: dict[str, Any] = {}

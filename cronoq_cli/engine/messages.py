@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import tzinfo
 
 from cronoq_cli.engine.autoscale import MachineSeen
 from cronoq_cli.engine.edge_changes import EdgeChanges
@@ -17,6 +18,7 @@ from cronoq_cli.engine.pools import PoolPlan
 from cronoq_cli.engine.resources import Resource
 from cronoq_cli.model.lifecycle import Status
 from cronoq_cli.model.policy import AttemptEnd, Policy
+from cronoq_cli.model.recurring import PassedSlots, Schedule, ScheduleSpec
 from cronoq_cli.model.task import AttemptRecord, Batch, Condition, Edge, TaskRecord, TaskSpec, Transition
 
 # -- events ------------------------------------------------------------------------------------------------------
@@ -37,13 +39,15 @@ class WantedEdge:
 @dataclass(slots=True)
 class Newcomer:
     """One task of a submission. `existing` is a task that stands for it already (a duplicate outside the engine), with
-    its status when that is final: others of the same submission may depend on it."""
+    its status when that is final: others of the same submission may depend on it. `reason`: why it starts, of an
+    occurrence of a schedule."""
 
     spec: TaskSpec
     edges: list[WantedEdge] = field(default_factory=list)
     existing: int | None = None
     fingerprint: str | None = None
     existing_final: Status | None = None
+    reason: str | None = None
 
 
 @dataclass(slots=True)
@@ -282,6 +286,74 @@ class MachineLooked:
 
 
 @dataclass(slots=True)
+class SchedulesApplied:
+    """Schedules were added, replaced and removed. New ones are `paused` (with a reason) when asked. One equal to
+    what is there changes nothing but a broken chain. `refreshed`: only their templates are other ones, counts go on."""
+
+    specs: list[ScheduleSpec] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    paused: bool = False
+    pause_reason: str | None = None
+    refreshed: bool = False
+
+
+@dataclass(slots=True)
+class SchedulesPaused:
+    """No new occurrences of these (all when empty), until `until` (unix seconds) where given."""
+
+    names: list[str]
+    until: float | None = None
+    reason: str | None = None
+
+
+@dataclass(slots=True)
+class SchedulesResumed:
+    """Occurrences again, of these (all when empty); broken chains begin anew, nothing is made up for."""
+
+    names: list[str]
+
+
+@dataclass(slots=True)
+class SlotsSkipped:
+    """Slots of a schedule are to be left out: instants of a cron schedule, or so many points of an interval."""
+
+    name: str
+    slots: list[float] = field(default_factory=list)
+    points: int = 0
+
+
+@dataclass(slots=True)
+class OccurrenceAsked:
+    """A person wants an occurrence of a schedule now, outside of every chain. The result is its id."""
+
+    name: str
+
+
+@dataclass(slots=True)
+class ZoneChanged:
+    """The machine's zone is another one: schedules without a zone of their own follow it from now on. `message` says so
+    in the event history."""
+
+    zone: tzinfo
+    message: str | None = None
+
+
+@dataclass(slots=True)
+class ClockChanged:
+    """The wall clock was set, or the machine slept. Slots before `able_since` (unix seconds, by the clock as it is now:
+    the end of the suspend, the far side of a jump forward) that are not decided were missed and are left to catch-up;
+    None: the clock went back, nothing was missed and nothing decided is repeated. All schedules are looked at anew.
+
+    The engine also sees by itself, whenever something falls due, that the two clocks have parted (`occurrences`); this
+    event is for who notices at once. It may come twice for one jump. `message` is a line of the event history, of the
+    type `kind`."""
+
+    able_since: float | None = None
+    kind: str = "clock-stepped"
+    message: str | None = None
+
+
+@dataclass(slots=True)
 class TimePassed:
     """Something may have become due."""
 
@@ -316,6 +388,13 @@ Event = (
     | TotalsReplanned
     | ResourceChanged
     | MachineLooked
+    | SchedulesApplied
+    | SchedulesPaused
+    | SchedulesResumed
+    | SlotsSkipped
+    | OccurrenceAsked
+    | ZoneChanged
+    | ClockChanged
     | TimePassed
 )
 
@@ -377,6 +456,7 @@ class Effects:
     """What one or many events changed, to be committed together, and the actions to perform after that.
 
     `touched`: tasks whose state changed, by id; `new`, `edited`: the specs of those that are new or were edited.
+    `schedules`: those that changed, None: removed; `passed`: slots that became no task, by schedule, first and status.
     """
 
     touched: dict[int, LiveTask] = field(default_factory=dict)
@@ -391,6 +471,8 @@ class Effects:
     resized: bool = False
     """Whether a pool has another size, of which the runners are to be told."""
     run_times: dict[tuple[str, str], list[float]] = field(default_factory=dict)
+    schedules: dict[str, Schedule | None] = field(default_factory=dict)
+    passed: dict[tuple[str, float, str], PassedSlots] = field(default_factory=dict)
     actions: list[Action] = field(default_factory=list)
 
     @property
@@ -407,6 +489,16 @@ class Effects:
     def forgotten_edges(self) -> list[int]:
         """Tasks whose edges are all to be closed last."""
         return self.edges.list_forgotten()
+
+
+@dataclass(slots=True)
+class SchedulesKept:
+    """The result of SchedulesApplied: names of what was added, replaced, left as it was, and removed."""
+
+    added: list[str] = field(default_factory=list)
+    replaced: list[str] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)

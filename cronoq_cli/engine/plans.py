@@ -15,7 +15,7 @@ from cronoq_cli.engine.messages import (
 )
 from cronoq_cli.engine.overload import SHEDDING, Victims
 from cronoq_cli.engine.pools import LivePool, PoolPlan, WorkerSet, tenant_of
-from cronoq_cli.engine.resources import Bucket
+from cronoq_cli.engine.resources import CATCH_UP, Bucket
 from cronoq_cli.engine.scaling import apply_machine_seen
 from cronoq_cli.engine.sharing import TotalWorkers
 from cronoq_cli.engine.state import State
@@ -75,7 +75,7 @@ def apply_totals_replanned(state: State, event: TotalsReplanned, now: Now) -> No
 
 def apply_resources_replanned(state: State, event: ResourcesReplanned, now: Now) -> None:
     """Other resources; of those that stay, what is out stays out."""
-    for name in set(state.resources.known) - set(event.resources):
+    for name in set(state.resources.known) - set(event.resources) - {CATCH_UP}:
         state.resources.remove(name)
     for name, resource in event.resources.items():
         state.resources.configure(name, resource)

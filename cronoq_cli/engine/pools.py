@@ -229,6 +229,12 @@ class LivePool:
         return sum(len(one.reservations) for one in self.sets)
 
     @property
+    def reserves(self) -> bool:
+        """Whether slots are reserved here for any fixed start."""
+        first = self.sets[0]
+        return bool(first.reservations) if len(self.sets) == 1 else any(one.reservations for one in self.sets)
+
+    @property
     def workers(self) -> int:
         """The workers without labels."""
         return self.sets[0].workers

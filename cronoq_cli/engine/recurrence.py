@@ -16,12 +16,13 @@ from typing import Any
 import msgspec
 
 from cronoq_cli.engine.cron import EVERY, REBOOT, next_after, parse_cron, previous_before
-from cronoq_cli.errors import UsageError
+from cronoq_cli.engine.resources import CATCH_UP
+from cronoq_cli.errors import InvalidError, UsageError
 from cronoq_cli.model.cron_expression import CronExpression
 from cronoq_cli.model.duration import parse_positive_duration
 from cronoq_cli.model.moment import format_utc
 from cronoq_cli.model.recurring import CatchUp, Overlap, ScheduleSpec, ScheduleState
-from cronoq_cli.model.task import Priority, TaskSpec
+from cronoq_cli.model.task import OnLost, OnMiss, Priority, TaskSpec
 
 MOST_MISSED, MOST_CAUGHT_UP = 100, 1000
 """So many missed slots are looked at one by one, the newest; the larger number where all are to be caught up."""
@@ -37,6 +38,7 @@ class Reason(StrEnum):
 
     SCHEDULED = "scheduled"
     CATCH_UP = "catch-up"
+    MANUAL = "manual"
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -101,12 +103,82 @@ def find_next_slot(spec: ScheduleSpec, state: ScheduleState, now: float, zone: t
     Pauses, skips, `until` and `max_runs` are kept to. A pause without an end has no next slot.
     """
     expression = parse_when(spec)
-    if expression is None or _is_used_up(spec, state) or (state.paused and state.paused_until is None):
+    if expression is None or not goes_on(spec, state):
         return None
     slot = next_after(expression, _begin_of(state, now), zone)
     while slot is not None and slot in state.skips:
         slot = next_after(expression, slot, zone)
     return slot if slot is not None and (spec.until is None or slot <= spec.until) else None
+
+
+def list_next_slots(
+    spec: ScheduleSpec, state: ScheduleState, now: float, zone: tzinfo, n: int, *, ahead: bool = False
+) -> list[float]:
+    """The next `n` slots of a cron schedule that are still to be decided, none of them left out.
+
+    `ahead`: also decided ones later than `now`, which a reserving schedule has made tasks already."""
+    if ahead and state.decided_at > now:
+        state = msgspec.structs.replace(state, decided_at=now)
+    expression, slots = parse_when(spec), list[float]()
+    slot = find_next_slot(spec, state, now, zone)
+    most = n if spec.max_runs is None else min(n, spec.max_runs - state.runs)
+    while expression is not None and slot is not None and len(slots) < most:
+        if spec.until is not None and slot > spec.until:
+            break
+        if slot not in state.skips:
+            slots.append(slot)
+        slot = next_after(expression, slot, zone)
+    return slots
+
+
+def list_next_starts(spec: ScheduleSpec, state: ScheduleState, now: float, zone: tzinfo, n: int) -> list[float]:
+    """The next `n` starts after `now`, jitter included; of an interval as far as the machine stays awake."""
+    if not goes_on(spec, state):
+        return []
+    if spec.every_s is None:
+        shift_s = jitter_of(spec.name, spec.jitter_s)
+        if now - shift_s > state.decided_at:
+            state = msgspec.structs.replace(state, decided_at=now - shift_s)
+        return [slot + shift_s for slot in list_next_slots(spec, state, now - shift_s, zone, n, ahead=True)]
+    if state.next_at is None:
+        return []
+    begin = max(now, state.paused_until or now) if state.paused else now
+    first = state.next_at + math.ceil(max(0.0, begin - state.next_at) / spec.every_s - 1e-9) * spec.every_s
+    first += state.skip_points * spec.every_s
+    most = n if spec.max_runs is None else min(n, spec.max_runs - state.runs)
+    starts = [first + spec.every_s * number for number in range(most)]
+    return [start_at for start_at in starts if spec.until is None or start_at <= spec.until]
+
+
+def is_slot(spec: ScheduleSpec, at: float, zone: tzinfo) -> bool:
+    """Whether a cron schedule has a slot at exactly this instant."""
+    expression = parse_when(spec)
+    return expression is not None and next_after(expression, math.ceil(at) - 1, zone) == at
+
+
+def goes_on(spec: ScheduleSpec, state: ScheduleState) -> bool:
+    """Whether there can be another occurrence: runs are left, and a pause, if there is one, ends by itself."""
+    return not _is_used_up(spec, state) and not (state.paused and state.paused_until is None)
+
+
+def end_pause(state: ScheduleState, now: float) -> None:
+    """Let a pause be over whose end has come."""
+    if state.paused and not is_paused(state, now):
+        state.paused, state.paused_until, state.pause_reason = False, None, None
+
+
+def check_timing(spec: ScheduleSpec) -> None:
+    """Raises InvalidError for a schedule that has not exactly one timing, a wrong or a conflicting one."""
+    timings = (spec.expr is not None) + (spec.every_s is not None) + spec.reboot
+    if timings != 1:
+        raise InvalidError(f"schedule {spec.name!r}: give one of an expression, an interval and @reboot")
+    parse_when(spec)
+    if spec.every_s is not None and not SHORTEST_INTERVAL_S <= spec.every_s < math.inf:
+        raise InvalidError(f"schedule {spec.name!r}: the interval is too short", hint="the shortest is 100ms")
+    if spec.reserve and spec.expr is None:
+        raise InvalidError(
+            f"schedule {spec.name!r}: only starts by the clock can be reserved", hint="leave out --reserve"
+        )
 
 
 def _is_used_up(spec: ScheduleSpec, state: ScheduleState) -> bool:
@@ -344,21 +416,61 @@ def resume(state: ScheduleState, now: float) -> ScheduleState:
     )
 
 
-def occurrence_spec(spec: ScheduleSpec, run: Run) -> TaskSpec:
-    """The task of one slot: the template with key, tag and start; caught up it is low unless a priority was given."""
-    changes: dict[str, Any] = {"key": key_of(spec.name, run.slot), "once": True, "if_exists": "return"}
-    if run.reason is Reason.CATCH_UP and not spec.priority_given:
-        changes["priority"] = Priority.LOW
-    return msgspec.structs.replace(
-        spec.template,
-        not_before=run.slot + jitter_of(spec.name, spec.jitter_s),
-        tags={**spec.template.tags, "recurring": spec.name},
-        **changes,
-    )
+def occurrence_spec(spec: ScheduleSpec, run: Run, *, now: float | None = None) -> TaskSpec:
+    """The task of one slot: the template with key, tag, start and what depends on the start.
+
+    Caught up it is low unless a priority was given, reserves nothing, and its tolerance counts from `now` on, when it
+    is submitted; a few of its kind run at once.
+    """
+    start_at = run.slot + jitter_of(spec.name, spec.jitter_s)
+    caught_up = run.reason is Reason.CATCH_UP
+    changes: dict[str, Any] = {
+        "key": key_of(spec.name, run.slot),
+        "once": True,
+        "if_exists": "return",
+        "unique_s": None,
+        "tags": {**spec.template.tags, "recurring": spec.name},
+        "recurring": spec.name,
+        "slot": run.slot,
+        "not_before": start_at,
+    }
+    if caught_up:
+        changes["uses"] = {**spec.template.uses, CATCH_UP: 1.0}
+        if not spec.priority_given:
+            changes["priority"] = Priority.LOW
+    counted_from = max(start_at, now) if caught_up and now is not None else start_at
+    changes |= _start_changes(spec, start_at, counted_from, reserved=spec.reserve and not caught_up)
+    return msgspec.structs.replace(spec.template, **changes)
 
 
-def manual_spec(spec: ScheduleSpec) -> TaskSpec:
+def _start_changes(spec: ScheduleSpec, start_at: float, counted_from: float, *, reserved: bool) -> dict[str, Any]:
+    """What depends on the start: a fixed one where capacity is reserved, deadline, and when it is too late."""
+    changes: dict[str, Any] = {}
+    if spec.deadline_after_s is not None:
+        changes["deadline"] = counted_from + spec.deadline_after_s
+    on_miss = spec.on_miss or OnMiss.RUN_LATE
+    if reserved:
+        changes |= {"start_at": start_at, "not_before": None, "on_miss": on_miss}
+        if spec.tolerance_s is not None:
+            changes["tolerance_s"] = spec.tolerance_s
+    elif spec.tolerance_s is not None and on_miss != OnMiss.RUN_LATE:
+        changes |= {"expires_at": counted_from + spec.tolerance_s, "on_miss": on_miss}
+    return changes
+
+
+def late_from(spec: ScheduleSpec, start_at: float) -> float | None:
+    """The moment from which an occurrence that was to start at `start_at` is late; None without a tolerance."""
+    return None if spec.tolerance_s is None else start_at + spec.tolerance_s
+
+
+def manual_spec(spec: ScheduleSpec, now: float) -> TaskSpec:
     """The task of `recurring run`: no key and no start, so that twice is two runs and no slot is touched."""
     return msgspec.structs.replace(
-        spec.template, key=None, not_before=None, tags={**spec.template.tags, "recurring": spec.name}
+        spec.template,
+        key=None,
+        not_before=None,
+        on_lost=OnLost.COUNT,
+        tags={**spec.template.tags, "recurring": spec.name},
+        recurring=spec.name,
+        slot=now,
     )

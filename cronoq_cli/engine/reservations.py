@@ -53,45 +53,18 @@ class Reservations:
         return len(self._order)
 
     def check(self, start_at: float, slots: int, expected_s: float, limit: int) -> None:
-        """Refuses a start at which more than `limit` slots would be reserved at some instant. Raises ConflictError.
+        """Refuses a start at which more than `limit` slots would be reserved here. Raises ConflictError."""
+        check_reservable([self], Reservation(start_at, 0, slots, max(expected_s, INSTANT_S)), limit, "here")
 
-        Only reservations that begin before this one ends, and no earlier than the longest ago that could still run,
-        are looked at.
-        """
-        if slots > limit:
-            raise ConflictError(
-                f"a fixed start of {slots} slots is more than the {limit} that may be reserved here",
-                hint="take fewer --slots, or raise the pool's reservable_fraction",
-                code="reservation-conflict",
-            )
-        end_at = start_at + max(expected_s, INSTANT_S)
-        peak, peak_at = self._find_peak(start_at, end_at)
-        if peak + slots > limit:
-            raise ConflictError(
-                f"{peak} of the {limit} slots that may be reserved are taken at {format_utc(peak_at)}",
-                hint=f"this start needs {slots}; choose another time",
-                code="reservation-conflict",
-            )
+    def list_meeting(self, start_at: float, end_at: float) -> list[Reservation]:
+        """The reservations that hold slots at some instant of the time given.
 
-    def _find_peak(self, start_at: float, end_at: float) -> tuple[int, float]:
-        """The most slots reserved at one instant of the time given, and the first such instant.
-
-        Where one ends as the other begins, both fit.
+        Only those that begin before its end, and no earlier than the longest ago that could still run, are looked at.
+        Where one ends as the other begins, they do not meet.
         """
         first = bisect_left(self._order, start_at - self._longest_s, key=_start_of)
         behind = bisect_left(self._order, end_at, key=_start_of)
-        steps: list[tuple[float, int]] = []
-        for reservation in self._order[first:behind]:
-            if reservation.end_at > start_at:
-                steps.append((max(reservation.start_at, start_at), reservation.slots))
-                steps.append((reservation.end_at, -reservation.slots))
-        steps.sort()
-        taken, peak, peak_at = 0, 0, start_at
-        for at, slots in steps:
-            taken += slots
-            if taken > peak:
-                peak, peak_at = taken, at
-        return peak, peak_at
+        return [reservation for reservation in self._order[first:behind] if reservation.end_at > start_at]
 
     def add(self, task_id: int, start_at: float, slots: int, expected_s: float) -> None:
         """Reserve slots for a task; an earlier reservation of the same task is replaced."""
@@ -125,6 +98,40 @@ class Reservations:
     def count_slots(self, now: float, horizon_s: float) -> int:
         """Slots of the reservations that start within the horizon (a term of the demand in autoscale)."""
         return sum(reservation.slots for reservation in self.upcoming(now, horizon_s))
+
+
+def check_reservable(those: Iterable[Reservations], wanted: Reservation, limit: int, where: str) -> None:
+    """Refuses a reservation with which, `where`, more than `limit` slots would be reserved by all of those at some
+    instant. Raises ConflictError."""
+    if wanted.slots > limit:
+        raise ConflictError(
+            f"a fixed start of {wanted.slots} slots is more than the {limit} that may be reserved {where}",
+            hint="take fewer --slots, or raise the pool's reservable_fraction",
+            code="reservation-conflict",
+        )
+    meeting = [one for each in those for one in each.list_meeting(wanted.start_at, wanted.end_at)]
+    peak, peak_at = _find_peak(meeting, wanted.start_at)
+    if peak + wanted.slots > limit:
+        raise ConflictError(
+            f"{peak} of the {limit} slots that may be reserved {where} are taken at {format_utc(peak_at)}",
+            hint=f"this start needs {wanted.slots}; choose another time",
+            code="reservation-conflict",
+        )
+
+
+def _find_peak(meeting: Iterable[Reservation], start_at: float) -> tuple[int, float]:
+    """The most slots reserved at one instant from the start given on, and the first such instant."""
+    steps: list[tuple[float, int]] = []
+    for reservation in meeting:
+        steps.append((max(reservation.start_at, start_at), reservation.slots))
+        steps.append((reservation.end_at, -reservation.slots))
+    steps.sort()
+    taken, peak, peak_at = 0, 0, start_at
+    for at, slots in steps:
+        taken += slots
+        if taken > peak:
+            peak, peak_at = taken, at
+    return peak, peak_at
 
 
 class Candidate(NamedTuple):

@@ -18,6 +18,9 @@ Uses = Sequence[tuple[str, float]]
 Units = dict[str, list[int]]
 """What a task was given of semaphores: the numbers of its units by name."""
 
+CATCH_UP, MOST_CATCHING_UP = "@catch-up", 4
+"""The semaphore that occurrences caught up hold, so that a machine that wakes is not flooded (specification section 7).
+No configuration can name it."""
 EVEN = 1e-9
 """Tokens within which an amount counts as there: sums of fractions are not exact."""
 

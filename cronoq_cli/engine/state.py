@@ -18,6 +18,7 @@ from cronoq_cli.engine.live import BLOCKED, READY, RETRYING, RUNNING, SCHEDULED,
 from cronoq_cli.engine.messages import Effects, Revoke
 from cronoq_cli.engine.pools import LivePool
 from cronoq_cli.engine.resources import Resources
+from cronoq_cli.engine.schedules import Schedules
 from cronoq_cli.engine.sharing import TotalWorkers
 from cronoq_cli.engine.statistics import RunTimes
 from cronoq_cli.engine.timers import Due, Timers
@@ -78,6 +79,9 @@ class State:
     """When, on the awake clock, the pools' meters are written down again, should something happen then."""
     tokens_at: float | None = None
     """When, on the awake clock, a timer for tokens is armed already."""
+    schedules: Schedules = field(default_factory=Schedules)
+    over: list[LiveTask] = field(default_factory=list)
+    """Occurrences that have ended and are not judged yet."""
 
     def note_plans(self) -> None:
         """Keep in mind what any of the pools' plans asks for."""
@@ -355,6 +359,8 @@ class State:
         task.finished_at = now.wall
         task.due_at = task.due_awake = None
         self.effects.ended.append(task.id)
+        if task.facts is not None and "recurring" in task.facts:
+            self.over.append(task)
         if task.key is not None and self.keys.get(task.key) == task.id:
             del self.keys[task.key]
         pool = self.pools[task.pool]

@@ -14,7 +14,7 @@ from cronoq_cli.engine.demand import read_demand
 from cronoq_cli.engine.edges import find_target, open_edges
 from cronoq_cli.engine.fixed import arm_expiry, release_all, reserve_all
 from cronoq_cli.engine.graph import describe_cycle, find_cycle_among
-from cronoq_cli.engine.live import BLOCKED, LiveBatch, LiveTask, Now
+from cronoq_cli.engine.live import BLOCKED, LiveBatch, LiveTask, Now, read_occurrence
 from cronoq_cli.engine.messages import Accepted, Newcomer, Retried, Revival, Submitted, WantedEdge
 from cronoq_cli.engine.state import State
 from cronoq_cli.engine.timers import Due
@@ -195,6 +195,9 @@ def _add(state: State, newcomer: Newcomer, task_id: int, now: Now, batch: LiveBa
     task = add_task(state, newcomer.spec, task_id, now)
     if newcomer.fingerprint:
         task.facts = {"fingerprint": newcomer.fingerprint}
+    if newcomer.reason is not None:
+        task.facts = {**(task.facts or {}), **read_occurrence(newcomer.spec)}
+        task.start_reason = newcomer.reason
     if batch is not None:
         task.join(batch.record.first, batch)
 
@@ -330,6 +333,8 @@ def _revive(state: State, revival: Revival) -> None:
     if task.key is not None:
         state.keys[task.key] = task.id
         answer_waiting_for_key(state, task)
+    if task.facts is not None and "recurring" in task.facts:
+        state.schedules.rejoin(task.facts["recurring"], task.id)
     if record.batch is not None:
         _rejoin(state, task, record, revival.batch)
     if task.kill_at is not None:

@@ -24,6 +24,7 @@ class Due(IntEnum):
     TOKENS = 6
     GATHER = 7
     SCALE = 8
+    SCHEDULE = 9
 
 
 class Timers:

@@ -83,6 +83,9 @@ class ScheduleState(msgspec.Struct, omit_defaults=True, kw_only=True):
     are never looked at again. `next_at` is the slot due next, None when there is none any more. `runs` counts
     submitted occurrences, manual ones not. `chain` is the task of the newest occurrence; `broken`: it is a chain on
     success whose last member failed. `boot_id` is the boot that `@reboot` has had. `skips` are slots to leave out.
+    `newest_slot` is the newest one that ever became a task: later ones need no look at what is remembered.
+    `awake_at`: of an interval, the last point of its grid on the awake clock of the boot `boot_id`; `skip_points`: so
+    many points of it to leave out. `incident_at`: since when it has ended badly without a success.
     """
 
     decided_at: float
@@ -96,6 +99,28 @@ class ScheduleState(msgspec.Struct, omit_defaults=True, kw_only=True):
     broken: bool = False
     boot_id: str | None = None
     skips: list[float] = []
+    newest_slot: float | None = None
+    awake_at: float | None = None
+    skip_points: int = 0
+    incident_at: float | None = None
+
+
+class PassedSlots(msgspec.Struct, kw_only=True):
+    """Slots of a schedule that became no task, one or a run of them: what its history has beside tasks.
+
+    `status` is `missed` or `skipped`, `first_at` and `last_at` are the oldest and the newest slot (unix seconds),
+    `count` how many; `more`: still older ones, not counted. `at` is when that was decided. A row is known by schedule,
+    `first_at` and `status`; written again it replaces what was there.
+    """
+
+    schedule: str
+    status: str
+    first_at: float
+    last_at: float
+    count: int = 1
+    more: bool = False
+    reason: str = ""
+    at: float = 0.0
 
 
 class Schedule(msgspec.Struct, kw_only=True):

@@ -140,6 +140,10 @@ class TaskSpec(msgspec.Struct, omit_defaults=True, kw_only=True):
     """Of the task that a group runs: the tasks it was made of, which end as it does."""
     reaction: bool = False
     """Submitted with another task, to react to its end: not what `last` means."""
+    recurring: str = ""
+    """The schedule whose occurrence it is."""
+    slot: float | None = None
+    """The instant that its schedule named; of a manual occurrence when it was asked for."""
 
 
 class AttemptRecord(msgspec.Struct, omit_defaults=True, kw_only=True):

@@ -10,6 +10,7 @@ from typing import Protocol
 
 import msgspec
 
+from cronoq_cli.model.recurring import PassedSlots, Schedule
 from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, Transition
 
 
@@ -21,8 +22,8 @@ class Changes(msgspec.Struct, kw_only=True):
     dependencies. `forgotten_edges`: tasks whose open edges are all dropped. `envs`: environments by hash, stored
     once (blob of NUL-separated K=V). `stdins`: kept standard input by task. `pools`: stored pool state by name
     (None: reset). `run_times`: what was learned by (pool, kind), as numbers (None: forgotten). `resources`: stored
-    state of resources changed by command, by name (None: reset). `removed`: tasks deleted with all that belongs to
-    them.
+    state of resources changed by command, by name (None: reset). `schedules`: by name (None: removed; its history
+    stays). `passed`: slots that became no task. `removed`: tasks deleted with all that belongs to them.
     """
 
     new: list[TaskRecord] = []
@@ -39,6 +40,8 @@ class Changes(msgspec.Struct, kw_only=True):
     pools: dict[str, dict[str, object] | None] = {}
     run_times: dict[tuple[str, str], list[float] | None] = {}
     resources: dict[str, dict[str, object] | None] = {}
+    schedules: dict[str, Schedule | None] = {}
+    passed: list[PassedSlots] = []
     removed: list[int] = []
 
     def __bool__(self) -> bool:
@@ -73,7 +76,8 @@ class LiveState(msgspec.Struct, kw_only=True):
     """All that recovery needs. `tasks`: every live task and every one that is `leaving`, in seq order; `edges`:
     open edges; `batches`: those with live members; `next_id`: the smallest id never used; `run_times`, `resources`: as
     `Changes` has them, what cannot be decoded left out; `damaged`: ids of rows that could not be decoded, already set
-    aside as failed in the store, with the reason."""
+    aside as failed in the store, with the reason; `schedules`: by name in order; `damaged_schedules`: names of those
+    that could not be decoded, with the reason, already taken out of the table and kept in another."""
 
     tasks: list[TaskRecord]
     edges: list[Edge]
@@ -83,6 +87,8 @@ class LiveState(msgspec.Struct, kw_only=True):
     run_times: dict[tuple[str, str], list[float]] = {}
     resources: dict[str, dict[str, object]] = {}
     damaged: dict[int, str] = {}
+    schedules: list[Schedule] = []
+    damaged_schedules: dict[str, str] = {}
 
 
 class Leadership(msgspec.Struct, kw_only=True):
@@ -126,6 +132,18 @@ class StoreReader(Protocol):
     def load_run_times(self) -> dict[tuple[str, str], list[float]]: ...
     def load_resources(self) -> dict[str, dict[str, object]]: ...
     def load_pools(self) -> dict[str, dict[str, object]]: ...
+    def list_schedules(self) -> list[Schedule]:
+        """All that can be decoded, by name."""
+        ...
+
+    def list_occurrences(self, name: str, limit: int, before: float | None = None) -> list[TaskRecord]:
+        """The newest tasks of a schedule with a slot before `before` (unix seconds), by slot and id, newest first."""
+        ...
+
+    def list_passed(self, name: str, limit: int, before: float | None = None) -> list[PassedSlots]:
+        """The newest slots of a schedule that became no task, with `first_at` before `before`, newest first."""
+        ...
+
     def read_live(self) -> LiveState:
         """What `load_live` reads, at one moment, for those who only look: damaged rows are left out, nothing is set
         aside."""
@@ -171,8 +189,9 @@ class Store(StoreReader, Protocol):
         """Delete up to `limit` finished tasks: for each status those finished before the moment given for it; of tasks
         with a `keep_s` of their own instead those whose `keep_s` is over at `now` (by default the time of day); and the
         oldest beyond `most_finished`. Never one that a live task depends on, nor one `leaving`. Returns the ids deleted
-        (or that would be), oldest end first; environments that no task names any more go with them, and the oldest
-        transitions where there are many more than finished tasks may be kept."""
+        (or that would be), oldest end first; environments that no task and no schedule names any more go with them, and
+        the oldest transitions where there are many more than finished tasks may be kept; of slots that became no task
+        those whose newest is before the moment of their status, and the oldest beyond `most_finished`."""
         ...
 
     def backup(self, path: str) -> None:

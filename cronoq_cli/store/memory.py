@@ -14,6 +14,7 @@ import msgspec
 
 from cronoq_cli.errors import ConflictError, FencedError, StoreError
 from cronoq_cli.model.lifecycle import FINAL, LIVE
+from cronoq_cli.model.recurring import PassedSlots, Schedule
 from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, Transition
 from cronoq_cli.store.contract import Changes, Filter, Leadership, LiveState
 from cronoq_cli.store.retention import decide_oldest_seq, decide_pruned
@@ -36,6 +37,8 @@ class MemoryBase:
         self.pools: dict[str, dict[str, object]] = {}
         self.run_times: dict[tuple[str, str], list[float]] = {}
         self.resources: dict[str, dict[str, object]] = {}
+        self.schedules: dict[str, Schedule] = {}
+        self.passed: dict[tuple[str, float, str], PassedSlots] = {}
         self.events: list[Transition] = []
         self.last_seq = 0
         self.highest_id = 0
@@ -96,6 +99,7 @@ class MemoryStore:
         _store(base.pools, changes.pools)
         _store(base.resources, changes.resources)
         _store(base.run_times, changes.run_times)
+        self._write_schedules(changes)
         seqs = [self._record(event) for event in changes.transitions]
         self._delete(changes.removed)
         return seqs
@@ -128,6 +132,25 @@ class MemoryStore:
         for key in [key for key in edges if key[0] in forgotten]:
             edges[key] = (edges[key][0], False)
 
+    def _write_schedules(self, changes: Changes) -> None:
+        base = self._base
+        former = {base.schedules[name].spec.template.env for name in changes.schedules if name in base.schedules}
+        for name, schedule in changes.schedules.items():
+            if schedule is None:
+                base.schedules.pop(name, None)
+            else:
+                base.schedules[name] = _copy(schedule)
+        self._drop_unused(former)
+        base.passed.update(((p.schedule, p.first_at, p.status), _copy(p)) for p in changes.passed)
+
+    def _drop_unused(self, envs: set[str]) -> None:
+        """Forget those of these environments that no task and no schedule names."""
+        base = self._base
+        used = {task.spec.env for task in base.tasks.values()}
+        used |= {schedule.spec.template.env for schedule in base.schedules.values()}
+        for env in envs - used:
+            base.envs.pop(env, None)
+
     def _record(self, event: Transition) -> int:
         self._base.last_seq += 1
         self._base.events.append(msgspec.structs.replace(event, seq=self._base.last_seq))
@@ -135,6 +158,8 @@ class MemoryStore:
 
     def _delete(self, ids: Iterable[int]) -> None:
         base, gone = self._base, set(ids)
+        if not gone:
+            return
         known = [base.tasks[task] for task in gone if task in base.tasks]
         envs = {task.spec.env for task in known}
         for task in gone:
@@ -142,8 +167,7 @@ class MemoryStore:
             base.stdins.pop(task, None)
         base.attempts = {key: value for key, value in base.attempts.items() if key[0] not in gone}
         base.edges = {key: value for key, value in base.edges.items() if key[0] not in gone}
-        for env in envs - {task.spec.env for task in base.tasks.values()}:
-            base.envs.pop(env, None)
+        self._drop_unused(envs)
         for first in {task.batch for task in known if task.batch in base.batches}:
             members = range(first, base.batches[first].last + 1)
             if not any(task in members for task in base.tasks):
@@ -162,6 +186,7 @@ class MemoryStore:
             next_id=base.highest_id + 1,
             run_times=self.load_run_times(),
             resources=self.load_resources(),
+            schedules=self.list_schedules(),
         )
 
     def read_live(self) -> LiveState:
@@ -199,8 +224,16 @@ class MemoryStore:
             oldest = decide_oldest_seq(self._base.last_seq, most_finished)
             old = [e for e in self._base.events[: 8 * limit] if e.seq <= oldest]
             del self._base.events[: len(old)]
+            self._prune_passed(older_than, most_finished)
             self._delete(chosen)
         return chosen
+
+    def _prune_passed(self, older_than: Mapping[str, float], most: int) -> None:
+        passed = self._base.passed
+        for key in [key for key, one in passed.items() if one.last_at < older_than.get(one.status, float("-inf"))]:
+            del passed[key]
+        for key in sorted(passed, key=lambda key: (passed[key].last_at, key))[: max(0, len(passed) - most)]:
+            del passed[key]
 
     def _is_needed(self, task: int) -> bool:
         tasks = self._base.tasks
@@ -301,6 +334,26 @@ class MemoryStore:
     def load_resources(self) -> dict[str, dict[str, object]]:
         """The stored state of resources changed by command, by name."""
         return {name: dict(state) for name, state in self._base.resources.items()}
+
+    def list_schedules(self) -> list[Schedule]:
+        """All schedules, by name."""
+        return [_copy(schedule) for _, schedule in sorted(self._base.schedules.items())]
+
+    def list_occurrences(self, name: str, limit: int, before: float | None = None) -> list[TaskRecord]:
+        """The newest tasks of a schedule with a slot before `before`, newest first."""
+        bound = float("inf") if before is None else before
+        found = [
+            (task.spec.slot, task.id, task)
+            for task in self._base.tasks.values()
+            if task.spec.recurring == name and task.spec.slot is not None and task.spec.slot < bound
+        ]
+        return [_copy(task) for _, _, task in sorted(found, key=lambda one: one[:2], reverse=True)[:limit]]
+
+    def list_passed(self, name: str, limit: int, before: float | None = None) -> list[PassedSlots]:
+        """The newest slots of a schedule that became no task, with the first before `before`, newest first."""
+        bound = float("inf") if before is None else before
+        found = [key for key in self._base.passed if key[0] == name and key[1] < bound]
+        return [_copy(self._base.passed[key]) for key in sorted(found, reverse=True)[:limit]]
 
     def load_pools(self) -> dict[str, dict[str, object]]:
         """The stored state of pools changed by command, by name."""

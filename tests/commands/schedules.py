@@ -39,6 +39,7 @@ class Entry:
     paused_until: float | None = None
     pause_reason: str | None = None
     last: dict[str, Any] | None = None
+    broken: bool = False
 
 
 @dataclass
@@ -119,6 +120,9 @@ class TableGateway(FakeGateway):
             parsed = parse_cron(spec.expr, seconds=spec.seconds)
             after = NOW if request.after is None else request.after
             runs = list_next(parsed, max(1, request.next_count), after, load_zone(spec.tz or MACHINE_ZONE))
+            runs = [at for at in runs if spec.until is None or at <= spec.until]
+        elif spec.every_s is not None:
+            runs = [NOW + spec.every_s * number for number in range(1, max(1, request.next_count) + 1)]
         document = {
             "name": spec.name,
             "expr": "@reboot" if spec.reboot else spec.expr,
@@ -136,6 +140,7 @@ class TableGateway(FakeGateway):
             "paused_until": None if entry.paused_until is None else format_utc(entry.paused_until),
             "pause_reason": entry.pause_reason,
             "next": None if entry.paused or not runs else format_utc(runs[0]),
+            "broken": entry.broken,
             "last": entry.last,
             "next_runs": [] if entry.paused else [format_utc(at) for at in runs[: request.next_count]],
         }

@@ -235,6 +235,25 @@ def test_the_table_fits_a_terminal_and_has_words_where_there_is_room(planner: Ca
     assert ("IN WORDS" in rows[0]) == (columns >= 120)
 
 
+def test_a_schedule_that_does_not_run_says_why_in_its_state(planner: Caller) -> None:
+    fill(planner)
+    assert isinstance(planner.gateway, TableGateway)
+    planner.gateway.table["backup"].broken = True
+    line = planner("recurring", "add", "over", "@daily", "--until", "+1m", "--", "x")
+    assert "no run is ahead" in line.err
+    rows = {row.split()[0]: row for row in planner("recurring", "ls").out.splitlines()}
+    assert "broken" in rows["backup"]
+    assert "ended" in rows["over"]
+    assert "resume begins anew" in planner("recurring", "show", "backup").out
+
+
+def test_tasks_are_selected_by_their_schedule(planner: Caller) -> None:
+    planner("ls", "--recurring", "backup")
+    assert planner.request.select.tags == {"recurring": "backup"}
+    planner("cancel", "--recurring", "*", "--tag", "a=b")
+    assert planner.request.select.tags == {"recurring": None, "a": "b"}
+
+
 def test_names_and_patterns_narrow_the_listing(planner: Caller) -> None:
     fill(planner)
     found = json.loads(planner("recurring", "ls", "b*", "--json").out)

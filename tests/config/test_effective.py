@@ -23,6 +23,7 @@ slo = { high = 10 }
 [pools.batch]
 workers = { min = 1, max = 3 }
 rlimits = { nofile = "unlimited" }
+max_pending = "none"
 [[pools.batch.groups]]
 labels = { gpu = "yes" }
 workers = 2

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from cronoq_cli.engine.explain import explain
 from cronoq_cli.engine.messages import (
     Cancelled,
     Edited,
@@ -18,6 +19,8 @@ from cronoq_cli.engine.messages import (
 )
 from cronoq_cli.engine.pools import GroupPlan, PoolPlan
 from cronoq_cli.engine.resources import Semaphore
+from cronoq_cli.engine.sharing import TotalWorkers
+from cronoq_cli.engine.state import State
 from cronoq_cli.errors import ConflictError
 from cronoq_cli.model.lifecycle import Status
 from cronoq_cli.model.task import Backoff, Priority
@@ -357,3 +360,111 @@ def test_fixed_starts_are_never_given_ahead_and_take_leases_back() -> None:
         story.give_back(one)
     story.end(running)
     assert story.started() == [task]
+
+
+# -- behind a head that is held back ---------------------------------------------------------------------------------
+
+
+def test_a_shorter_task_behind_a_held_one_of_the_same_lane_starts_in_its_order() -> None:
+    story = Story(PoolPlan(1))
+    fixed(story, 50)
+    long, longer, short = (story.submit(estimate_s=seconds) for seconds in (60, 70, 40))
+    assert story.started() == [short]
+    story.pass_time(40)
+    story.end(short)
+    assert story.started() == []
+    assert story.status(long, longer) == [Status.READY] * 2
+
+
+def test_a_stand_in_takes_its_turn_by_its_own_score() -> None:
+    story = Story(PoolPlan(1))
+    fixed(story, 50)
+    high = story.submit(estimate_s=60, priority=Priority.HIGH)
+    low, low_short = (story.submit(estimate_s=seconds, priority=Priority.LOW) for seconds in (30, 5))
+    assert story.started() == [low]
+    story.end(low)
+    high_short = story.submit(estimate_s=5, priority=Priority.HIGH)
+    assert story.started() == [low_short]
+    story.end(low_short)
+    assert story.started() == [high_short]
+    assert story.status(high) is Status.READY
+
+
+def test_nobody_passes_a_head_that_is_held_and_behind_it_one_that_lacks_slots() -> None:
+    story = Story(PoolPlan(2))
+    busy = story.submit(estimate_s=1)
+    fixed(story, 50, slots=1)
+    held = story.submit(estimate_s=60, slots=1)
+    wide = story.submit(estimate_s=10, slots=2)
+    story.submit(estimate_s=10)
+    assert story.started() == [busy, held], "one of two workers stays for the fixed start"
+    story.end(busy)
+    assert story.started() == []
+    story.end(held)
+    assert story.started() == [wide]
+
+
+def test_a_resource_that_the_first_behind_a_held_head_lacks_is_not_taken_by_the_next() -> None:
+    def setup(state: State) -> None:
+        state.resources.configure("gpu", Semaphore(2))
+
+    story = Story(PoolPlan(3), setup=setup)
+    holder = story.submit(estimate_s=90, uses={"gpu": 1})
+    fixed(story, 50, slots=1)
+    other = story.submit(estimate_s=90)
+    head = story.submit(estimate_s=60, uses={"gpu": 1})
+    greedy = story.submit(estimate_s=10, uses={"gpu": 2})
+    modest = story.submit(estimate_s=10, uses={"gpu": 1})
+    assert story.started() == [holder, other]
+    story.end(holder)
+    assert story.started() == [head]
+    story.end(head)
+    assert story.started() == [greedy]
+    assert story.status(modest) is Status.READY
+
+
+# -- workers that all pools share ------------------------------------------------------------------------------------
+
+
+def shared_story(workers: int, **plan: Any) -> Story:
+    def setup(state: State) -> None:
+        state.total = TotalWorkers(workers)
+
+    return Story(PoolPlan(4, **plan), setup=setup, other=PoolPlan(4, **plan))
+
+
+def test_reservations_of_all_pools_together_are_bounded_by_the_fraction_of_the_shared_workers() -> None:
+    story = shared_story(2)
+    fixed(story, 100)
+    with pytest.raises(ConflictError, match="in all pools together") as caught:
+        fixed(story, 130, pool="other")
+    assert caught.value.code == "reservation-conflict"
+    fixed(story, 160, pool="other")
+    with pytest.raises(ConflictError):
+        fixed(story, 1000, slots=2)
+    assert (reserved(story), reserved(story, "other")) == (1, 1)
+
+
+def test_a_shared_worker_is_held_from_other_pools_too_and_the_start_comes_first_whoever_has_the_turn() -> None:
+    story = shared_story(1)
+    task = fixed(story, 50, pool="other")
+    long, short = story.submit(estimate_s=60), story.submit(estimate_s=40)
+    assert story.started() == [short]
+    story.pass_time(40)
+    story.end(short)
+    late = story.submit(estimate_s=1, priority=Priority.CRITICAL)
+    assert story.started() == [late]
+    story.pass_time(10)
+    assert story.started() == []
+    story.end(late)
+    assert story.started() == [task], "though the other pool had as few turns"
+    assert story.status(long) is Status.READY
+
+
+def test_an_explanation_names_the_fixed_start_of_another_pool_that_keeps_the_shared_worker() -> None:
+    story = shared_story(1)
+    task = fixed(story, 50, pool="other")
+    long = story.submit(estimate_s=60)
+    found = explain(story.engine.state, story.task(long), story.now)
+    assert found["first"]["what"] == "fixed start"
+    assert f"task {task}" in found["first"]["detail"]

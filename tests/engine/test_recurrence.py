@@ -351,7 +351,8 @@ def test_a_caught_up_occurrence_is_low_unless_a_priority_was_given() -> None:
 
 
 def test_a_manual_run_has_no_key() -> None:
-    assert (manual_spec(schedule()).key, manual_spec(schedule()).not_before) == (None, None)
+    task = manual_spec(schedule(), NOON)
+    assert (task.key, task.not_before, task.slot) == (None, None, NOON)
 
 
 def test_a_slot_within_a_second_has_a_key_of_its_own() -> None:

@@ -430,6 +430,14 @@ def filled(store: Store) -> Store:
     return store
 
 
+def test_a_text_is_found_across_the_words_of_a_command_and_with_signs_that_json_escapes(store: Store):
+    commands = [["cp", "-r", "a b", "c"], ["printf", 'say "%s"\\n'], ["écho", "\udcff"]]
+    specs = [{"name": "n", "command": words} for words in commands]
+    store.commit(Changes(new=[task(number, spec=spec) for number, spec in enumerate(specs, 1)]))
+    for text, found in (("-r A B", [1]), ('"%s"\\', [2]), ("%s", [2]), ("É", [3]), ("\udcff", [3]), ("_", [])):
+        assert ids(store.list_where(Filter(text=text))) == found, text
+
+
 @pytest.mark.parametrize(
     ("wanted", "found"),
     [
@@ -462,6 +470,7 @@ def filled(store: Store) -> Store:
         (Filter(text="[", newest_first=True), [4]),
         (Filter(text="k", limit=1), [1]),
         (Filter(text="nowhere"), []),
+        (Filter(text="%"), []),
         (Filter(key="k"), [1]),
         (Filter(key="k", statuses=["failed"]), []),
         (Filter(finished_before=40.0), [2, 6]),

@@ -80,10 +80,15 @@ def name_of(zone: tzinfo, at: float) -> str:
 
 def list_plan_notes(context: Context, document: Document, begin: float | None = None) -> list[str]:
     """What to know of a schedule's times within a year: changes of the clock, and what is often misread."""
+    timed = document["expr"] != "@reboot" and document["words"] is not None
+    ended = (
+        ["no run is ahead: it has come to its end"] if timed and not document["next"] and not document["paused"] else []
+    )
     expression = find_expression(document)
     if expression is None:
-        return []
-    return list_clock_notes(expression, zone_of(context, document), context.now() if begin is None else begin)
+        return ended
+    start = context.now() if begin is None else begin
+    return [*ended, *list_clock_notes(expression, zone_of(context, document), start)]
 
 
 def list_clock_notes(expression: CronExpression, zone: tzinfo, begin: float) -> list[str]:

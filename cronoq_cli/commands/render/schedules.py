@@ -22,6 +22,7 @@ from cronoq_cli.commands.render.words import Document, how_it_ended, join_facts
 _LABELS = 20
 _LEAST_WORDS = 24
 """Columns that must be left for the words of an expression on a terminal."""
+_BROKEN = "its last run did not succeed; cronoq recurring resume begins anew"
 _MOST_TIME = 20
 """Columns of an expression that other columns give way to."""
 
@@ -76,11 +77,15 @@ def _distance(at: str | None, style: Style) -> str:
 
 
 def _state(schedule: Document, style: Style) -> str:
-    """`paused`, `paused until Mar 09 08:00`, or `-` for one that runs."""
-    if not schedule["paused"]:
-        return "-"
-    until = schedule.get("paused_until")
-    return "paused" if until is None else f"paused until {style.local(until)}"
+    """`paused`, `paused until Mar 09 08:00`, `broken` (a chain on success), `ended`, `cannot run`, or `-`: it runs."""
+    if schedule["paused"]:
+        until = schedule["paused_until"]
+        return "paused" if until is None else f"paused until {style.local(until)}"
+    if schedule["words"] is None:
+        return "cannot run"
+    if schedule["broken"]:
+        return "broken"
+    return "ended" if schedule["next"] is None and schedule["expr"] != "@reboot" else "-"
 
 
 # -- one -------------------------------------------------------------------------------------------------------------
@@ -112,7 +117,7 @@ def _plan_facts(schedule: Document, style: Style) -> Iterator[Fact]:
     yield Fact("written", when_of(schedule))
     yield Fact("zone", schedule["zone"] if schedule["tz"] else f"{schedule['zone']}, the machine's")
     state = _state(schedule, style)
-    reason = schedule.get("pause_reason")
+    reason = _BROKEN if state == "broken" else schedule["pause_reason"]
     yield Fact("state", "active" if state == "-" else join_facts(state, reason), None if state == "-" else "yellow")
     last = schedule["last"]
     if last:
@@ -127,8 +132,8 @@ def _task_facts(schedule: Document) -> Iterator[Fact]:
     shell = schedule["shell"]
     yield Fact("command", shell if shell is not None else shlex.join(schedule["command"] or ()))
     yield Fact("shell", template.get("shell"))
-    yield Fact("directory", template.get("cwd"))
-    yield Fact("umask", f"{template['umask']:04o}" if "umask" in template else None)
+    yield Fact("directory", template.get("cwd", "/"))
+    yield Fact("umask", f"{template.get('umask', 0o022):04o}")
     yield Fact("pool", schedule["pool"])
     yield Fact("sets", ", ".join(template.get("env_changes", {})) or None)
     stdin = template.get("stdin_text")

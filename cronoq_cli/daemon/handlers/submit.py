@@ -13,6 +13,7 @@ from cronoq_cli.daemon.desk import Desk
 from cronoq_cli.daemon.parked import AwaitRoom
 from cronoq_cli.engine.bounds import NoRoomError
 from cronoq_cli.engine.messages import Accepted, Newcomer, Submitted, WantedEdge
+from cronoq_cli.engine.resources import CATCH_UP
 from cronoq_cli.errors import InvalidError, NotFoundError, TryLaterError
 from cronoq_cli.model.lifecycle import FINAL, Status
 from cronoq_cli.model.task import Dependency, TaskSpec
@@ -29,7 +30,7 @@ Keys = dict[str | None, int]
 
 def submit(desk: Desk, request: Submit) -> Reply:
     """Queue tasks, all or none; the answer has their documents, or those that stood there already."""
-    _check_accepting(desk)
+    check_accepting(desk)
     newcomers = _build_newcomers(desk, request)
     if request.dry_run:
         return Reply(doc={"tasks": [], "dry_run": True, "count": len(newcomers)})
@@ -46,7 +47,8 @@ def submit(desk: Desk, request: Submit) -> Reply:
     return _answer(desk, request, accepted, members)
 
 
-def _check_accepting(desk: Desk) -> None:
+def check_accepting(desk: Desk) -> None:
+    """Raises TryLaterError while nothing new is taken: the store refuses, the daemon drains, the disk is full."""
     desk.scheduler.check_writable()
     if desk.scheduler.engine.state.draining or desk.scheduler.engine.state.stopping:
         raise TryLaterError("the daemon is draining or stopping", hint="try again when it runs again", code="draining")
@@ -159,7 +161,7 @@ def _answer(desk: Desk, request: Submit, accepted: Accepted, members: int) -> Re
 
 def rerun(desk: Desk, request: Rerun) -> Reply:
     """Submit copies of tasks under new ids: the same spec, no key while its holder is live, no dependencies."""
-    _check_accepting(desk)
+    check_accepting(desk)
     ids = desk.selecting.select(request.select, FINAL).ids
     newcomers = []
     stdins = {}
@@ -172,6 +174,9 @@ def rerun(desk: Desk, request: Rerun) -> Reply:
             once=False,
             unique_s=None,
             hold=False,
+            recurring="",
+            slot=None,
+            uses={name: amount for name, amount in record.spec.uses.items() if name != CATCH_UP},
             **dict.fromkeys(("not_before", "start_at", "deadline", "expires_at", "kill_at")),
         )
         newcomers.append(Newcomer(spec))

@@ -46,7 +46,7 @@ def delete_tasks(db: sqlite3.Connection, ids: Iterable[int]) -> None:
     keys = [(task,) for task in ids]
     for statement in queries.DROP_TASK:
         db.executemany(statement, keys)
-    db.executemany(queries.DROP_UNUSED_ENV, [(env,) for env in envs])
+    drop_unused_envs(db, envs)
     db.executemany(queries.DROP_EMPTY_BATCH, [(first,) for first in batches])
 
 
@@ -62,3 +62,16 @@ def drop_old_events(db: sqlite3.Connection, last_seq: int, most_finished: int, l
     oldest = decide_oldest_seq(last_seq, most_finished)
     if oldest > 0:
         db.execute(queries.DROP_OLD_EVENTS, (oldest, 8 * min(limit, _EVENTS_AT_ONCE)))
+
+
+def drop_old_passed(db: sqlite3.Connection, cutoffs: Mapping[str, float], most: int) -> None:
+    """Delete slots that became no task: those before the moment of their status, and the oldest beyond `most`.
+
+    Raises sqlite3.Error."""
+    db.executemany(queries.DROP_PASSED_BEFORE, [(moment, status) for status, moment in cutoffs.items()])
+    db.execute(queries.DROP_PASSED_BEYOND, (most,))
+
+
+def drop_unused_envs(db: sqlite3.Connection, envs: Iterable[int]) -> None:
+    """Delete those of these environments that nothing names any more. Raises sqlite3.Error."""
+    db.executemany(queries.DROP_UNUSED_ENV, [(env,) for env in envs])

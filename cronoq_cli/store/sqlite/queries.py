@@ -49,6 +49,9 @@ SAVE_RUN_TIME = "INSERT OR REPLACE INTO run_times (pool, kind, data) VALUES (?, 
 DROP_RUN_TIME = "DELETE FROM run_times WHERE pool = ? AND kind = ?"
 SAVE_RESOURCE = "INSERT OR REPLACE INTO resources (name, data) VALUES (?, ?)"
 DROP_RESOURCE = "DELETE FROM resources WHERE name = ?"
+SAVE_SCHEDULE = _insert("INSERT OR REPLACE", "schedules", rows.SCHEDULE)
+DROP_SCHEDULE = "DELETE FROM schedules WHERE name = ?"
+SAVE_PASSED = _insert("INSERT OR REPLACE", "passed", rows.PASSED)
 OPEN_EDGE = (
     "INSERT OR REPLACE INTO edges (task, target, awaited, condition, awaited_until, open) VALUES (?, ?, ?, ?, ?, 1)"
 )
@@ -84,6 +87,18 @@ BATCH = f"SELECT {_columns(rows.BATCH)} FROM batches WHERE first = ?"
 POOLS = "SELECT name, state FROM pools ORDER BY name"
 RUN_TIMES = "SELECT pool, kind, CAST(data AS BLOB) FROM run_times ORDER BY pool, kind"
 RESOURCES = "SELECT name, CAST(data AS BLOB) FROM resources ORDER BY name"
+SCHEDULES = (
+    "SELECT name, env, CAST(spec AS BLOB), CAST(state AS BLOB), added_at, updated_at FROM schedules ORDER BY name"
+)
+ENV_OF_SCHEDULE = "SELECT env FROM schedules WHERE name = ? AND env IS NOT NULL"
+OCCURRENCES = (
+    f"SELECT {TASK_COLUMNS} FROM tasks INDEXED BY tasks_recurring WHERE recurring = ? AND slot < ? "
+    "ORDER BY slot DESC, id DESC LIMIT ?"
+)
+PASSED = (
+    f"SELECT {_columns(rows.PASSED)} FROM passed WHERE schedule = ? AND first_at < ? "
+    "ORDER BY first_at DESC, status DESC LIMIT ?"
+)
 ENV = "SELECT content FROM envs WHERE id = ?"
 STDIN = "SELECT content FROM stdins WHERE task = ?"
 EVENTS = f"SELECT {_columns(rows.EVENT)} FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
@@ -93,6 +108,10 @@ TASKS = f"SELECT {TASK_COLUMNS} FROM tasks WHERE id IN ({{marks}}) ORDER BY id"
 SET_ASIDE = (
     "INSERT OR REPLACE INTO set_aside (task, at, reason, state, spec) "
     "SELECT id, ?, ?, CAST(state AS BLOB), CAST(spec AS BLOB) FROM tasks WHERE id = ?"
+)
+SET_SCHEDULE_ASIDE = (
+    "INSERT OR REPLACE INTO schedules_set_aside (name, at, reason, spec, state) "
+    "SELECT name, ?, ?, CAST(spec AS BLOB), CAST(state AS BLOB) FROM schedules WHERE name = ?"
 )
 EDGES_GONE = "DELETE FROM edges WHERE task = ?"
 
@@ -116,7 +135,15 @@ NEEDED = (
     f"WHERE edges.target = ?1 AND edges.target <> 0 AND tasks.{LIVE}"
 )
 ENV_OF = "SELECT env FROM tasks WHERE id = ? AND env IS NOT NULL"
-DROP_UNUSED_ENV = "DELETE FROM envs WHERE number = ?1 AND NOT EXISTS (SELECT 1 FROM tasks WHERE env = ?1)"
+DROP_UNUSED_ENV = (
+    "DELETE FROM envs WHERE number = ?1 AND NOT EXISTS (SELECT 1 FROM tasks WHERE env = ?1) "
+    "AND NOT EXISTS (SELECT 1 FROM schedules WHERE env = ?1)"
+)
+DROP_PASSED_BEFORE = "DELETE FROM passed WHERE last_at < ? AND status = ?"
+DROP_PASSED_BEYOND = (
+    "DELETE FROM passed WHERE (schedule, first_at, status) IN (SELECT schedule, first_at, status FROM passed "
+    "ORDER BY last_at LIMIT max(0, (SELECT count(*) FROM passed) - ?))"
+)
 DROP_TASK = tuple(
     f"DELETE FROM {table} WHERE {column} = ?"
     for table, column in (

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import bisect
 import contextlib
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from cronoq_cli.model.lifecycle import FINAL, Status
+from cronoq_cli.model.recurring import PassedSlots, Schedule
 from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, TaskSpec, Transition
 from cronoq_cli.store.contract import Filter, Leadership, LiveState
 from cronoq_cli.store.selection import matches_tags, matches_text, name_pattern
@@ -19,6 +21,8 @@ _CHUNK = 500
 _RANGES_AT_ONCE = 100
 _FEW = frozenset({Status.RUNNING, Status.RETRYING})
 """Live statuses that few tasks are in."""
+_PLAIN_WORDS = re.compile(r"[A-Za-z0-9./:@+=,-]+")
+"""What stands in JSON as it is, and means nothing to LIKE."""
 
 
 class SqliteReader:
@@ -138,6 +142,10 @@ class SqliteReader:
             conditions.append("cronoq_wants(CAST(name AS BLOB), CAST(tags AS BLOB))")
         if wanted.text is not None:
             self._db.create_function("cronoq_has", 1, _text_test(wanted.text))
+            # What SQLite can tell by itself first: calling back for each of a hundred thousand rows takes a second.
+            if word := max(_PLAIN_WORDS.findall(wanted.text), key=len, default=""):
+                conditions.append("CAST(spec AS TEXT) LIKE ?")
+                values.append(f"%{word}%")
             conditions.append("cronoq_has(CAST(spec AS BLOB))")
         down = "DESC" if wanted.newest_first else "ASC"
         order = f"finished_at {down}, id {down}" if wanted.by_end else f"id {down}"
@@ -224,6 +232,29 @@ class SqliteReader:
                 found[rows.plain_text(name)] = rows.decode_json(data, dict[str, object])
         return found
 
+    def list_schedules(self) -> list[Schedule]:
+        """All schedules that can be decoded, by name."""
+        return self._read_schedules()[0]
+
+    def _read_schedules(self) -> tuple[list[Schedule], dict[str, str]]:
+        """The schedules by name, and the names of those that cannot be decoded, with the reason."""
+        found, damaged_rows = [], {}
+        for row in self._rows(queries.SCHEDULES):
+            try:
+                found.append(rows.decode_schedule(row))
+            except rows.DamagedRowError as error:
+                damaged_rows[rows.plain_text(row[0])] = str(error)
+        return found, damaged_rows
+
+    def list_occurrences(self, name: str, limit: int, before: float | None = None) -> list[TaskRecord]:
+        """The newest tasks of a schedule with a slot before `before`, newest first."""
+        return self._tasks(queries.OCCURRENCES, (name, float("inf") if before is None else before, limit))
+
+    def list_passed(self, name: str, limit: int, before: float | None = None) -> list[PassedSlots]:
+        """The newest slots of a schedule that became no task, with the first before `before`, newest first."""
+        found = self._rows(queries.PASSED, (name, float("inf") if before is None else before, limit))
+        return [rows.decode_passed(row) for row in found]
+
     def read_live(self) -> LiveState:
         """What recovery reads, at one moment, with nothing set aside: damaged rows are left out and named."""
         tasks: list[TaskRecord] = []
@@ -236,6 +267,7 @@ class SqliteReader:
                 except rows.DamagedRowError as error:
                     damaged_rows[row[0]] = str(error)
             ids = [task.id for task in tasks]
+            schedules, damaged_schedules = self._read_schedules()
             return LiveState(
                 tasks=sorted(tasks, key=lambda task: task.seq),
                 edges=[rows.decode_edge(row) for row in self._rows(queries.OPEN_EDGES)],
@@ -245,6 +277,8 @@ class SqliteReader:
                 run_times=self.load_run_times(),
                 resources=self.load_resources(),
                 damaged=damaged_rows,
+                schedules=schedules,
+                damaged_schedules=damaged_schedules,
             )
         finally:
             self._db.execute("COMMIT")
@@ -293,13 +327,9 @@ def _chunks(ids: list[int]) -> Iterator[list[int]]:
 
 
 def _text_test(text: str) -> Callable[[bytes], bool]:
-    """A test of stored specs for the text; only those whose bytes have it at all are decoded."""
-    plain = text.isascii() and text.isprintable() and not {'"', "\\"} & set(text)
-    mark = text.lower().encode() if plain else b""
+    """A test of stored specs for the text."""
 
     def has(spec: bytes) -> bool:
-        if mark not in spec.lower():
-            return False
         try:
             return matches_text(rows.decode_json(spec, TaskSpec), text)
         except rows.DamagedRowError:

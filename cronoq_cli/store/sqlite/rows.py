@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from cronoq_cli.model.lifecycle import LIVE, Status
+from cronoq_cli.model.recurring import PassedSlots, Schedule, ScheduleSpec, ScheduleState
 from cronoq_cli.model.task import AttemptRecord, Batch, Condition, Edge, TaskRecord, TaskSpec, Transition
 
 Row = tuple[Any, ...]
@@ -23,7 +24,7 @@ _STATE_ALWAYS = ("status", "live", "leaving", "seq", "batch", "state")
 _BIRTH_ALWAYS = ("pool", "priority", "name", "env", "spec")
 STATE = (*_STATE_ALWAYS, "finished_at", "fingerprint")
 """Columns that every update writes."""
-BIRTH = (*_BIRTH_ALWAYS, "key", "tags", "keep_s")
+BIRTH = (*_BIRTH_ALWAYS, "key", "tags", "keep_s", "recurring", "slot")
 """Columns written with a new task, and again only with a changed spec."""
 PLAIN = (*_STATE_ALWAYS, *_BIRTH_ALWAYS)
 """The columns of STATE and BIRTH that are never left out: all that most new tasks have."""
@@ -44,7 +45,7 @@ def _lean(kind: type[msgspec.Struct], *apart: str) -> Any:
     return msgspec.defstruct(f"Lean{kind.__name__}", fields, omit_defaults=True, kw_only=False)
 
 
-_NOTHING = (None, None, None)
+_NOTHING = (None, None, None, None, None)
 _State = _lean(TaskRecord, "id", "spec")
 _Event = _lean(Transition, "id", "seq")
 _state_of = attrgetter(*_State.__struct_fields__)
@@ -123,7 +124,8 @@ def encode_birth(record: TaskRecord, env: int | None) -> Row:
     """The columns of BIRTH; `env` is the number of the environment."""
     spec = record.spec
     tags = json.dumps(spec.tags) if spec.tags else None
-    return spec.pool, int(spec.priority), spec.name, env, encode_json(spec), spec.key, tags, spec.keep_s
+    blob, recurring = encode_json(spec), spec.recurring or None
+    return spec.pool, int(spec.priority), spec.name, env, blob, spec.key, tags, spec.keep_s, recurring, spec.slot
 
 
 def find_plain(state: Row, birth: Row) -> Row | None:
@@ -183,6 +185,8 @@ ATTEMPT = ("task", "number", "record")
 EVENT = ("seq", "task", "record")
 BATCH = ("first", "last", "record")
 EDGE = ("task", "target", "awaited", "condition", "awaited_until")
+SCHEDULE = ("name", "env", "spec", "state", "added_at", "updated_at")
+PASSED = ("schedule", "first_at", "status", "last_at", "record")
 
 
 def encode_attempt(attempt: AttemptRecord) -> Row:
@@ -241,3 +245,36 @@ def decode_edge(row: Row) -> Edge:
         awaited=plain_text(awaited) or None,
         awaited_until=until,
     )
+
+
+def encode_schedule(schedule: Schedule, env: int | None) -> Row:
+    """The row of SCHEDULE; `env` is the number of the environment."""
+    spec, state = encode_json(schedule.spec), encode_json(schedule.state)
+    return schedule.spec.name, env, spec, state, schedule.added_at, schedule.updated_at
+
+
+def decode_schedule(row: Row) -> Schedule:
+    """The schedule of a row of SCHEDULE. Raises DamagedRowError."""
+    name, _, spec, state, added_at, updated_at = row
+    found = decode_json(spec, ScheduleSpec)
+    if found.name != plain_text(name):
+        raise DamagedRowError(f"it names itself {found.name!r}")
+    return Schedule(
+        spec=found, state=decode_json(state, ScheduleState), added_at=float(added_at), updated_at=float(updated_at)
+    )
+
+
+def encode_passed(passed: PassedSlots) -> Row:
+    """The row of PASSED."""
+    return passed.schedule, passed.first_at, passed.status, passed.last_at, encode_json(passed)
+
+
+def decode_passed(row: Row) -> PassedSlots:
+    """The slots of a row of PASSED; one that cannot be read keeps its place and tells why."""
+    try:
+        return decode_json(row[4], PassedSlots)
+    except DamagedRowError as error:
+        reason = f"the stored row cannot be read: {error}"
+        return PassedSlots(
+            schedule=plain_text(row[0]), status=plain_text(row[2]), first_at=row[1], last_at=row[3], reason=reason
+        )

@@ -100,6 +100,10 @@ class SqliteStore(SqliteReader):
             self._write_tasks(changes)
             self._write_edges(changes)
             self._write_belongings(changes)
+            if changes.schedules:
+                self._write_schedules(changes)
+            if changes.passed:
+                _write(db, queries.SAVE_PASSED, map(rows.encode_passed, changes.passed))
             _write(db, queries.SAVE_EVENT, map(rows.encode_event, count(first), changes.transitions))
             if changes.removed:
                 prune.delete_tasks(db, changes.removed)
@@ -172,6 +176,26 @@ class SqliteStore(SqliteReader):
         _keep(db, queries.SAVE_RESOURCE, queries.DROP_RESOURCE, resources)
         _keep(db, queries.SAVE_RUN_TIME, queries.DROP_RUN_TIME, changes.run_times)
 
+    def _write_schedules(self, changes: Changes) -> None:
+        """Save or drop schedules; an environment that the former one named alone goes."""
+        db = self._db
+        former: set[int] = set()
+        saved = []
+        for name, schedule in changes.schedules.items():
+            env_id = "" if schedule is None else schedule.spec.template.env
+            number = None if not env_id else self._env_numbers.get(env_id) or self._number_env(env_id)
+            before = db.execute(queries.ENV_OF_SCHEDULE, rows.bound_row((name,))).fetchone()
+            if before is not None and before[0] != number:
+                former.add(before[0])
+            if schedule is None:
+                _write(db, queries.DROP_SCHEDULE, [(name,)])
+            else:
+                saved.append(rows.encode_schedule(schedule, number))
+        _write(db, queries.SAVE_SCHEDULE, saved)
+        if former:
+            prune.drop_unused_envs(db, former)
+            self._env_numbers.clear()
+
     def load_live(self) -> LiveState:
         """Read what recovery needs; a row that cannot be decoded is set aside as failed with the reason."""
         tasks: list[TaskRecord] = []
@@ -187,6 +211,9 @@ class SqliteStore(SqliteReader):
                 raise translate_fault(error, self._path) from error
         if bad:
             self._set_aside(bad)
+        schedules, damaged_schedules = self._read_schedules()
+        if damaged_schedules:
+            self._set_schedules_aside(damaged_schedules)
         batches = self._live_batches([task.id for task in tasks])
         tasks.sort(key=lambda task: task.seq)
         return LiveState(
@@ -198,6 +225,8 @@ class SqliteStore(SqliteReader):
             run_times=self.load_run_times(),
             resources=self.load_resources(),
             damaged={row[0]: why for row, why in bad},
+            schedules=schedules,
+            damaged_schedules=damaged_schedules,
         )
 
     def _set_aside(self, bad: list[tuple[rows.Row, str]]) -> None:
@@ -219,6 +248,14 @@ class SqliteStore(SqliteReader):
             _write(db, queries.SAVE_EVENT, map(rows.encode_event, count(self._last_seq + 1), changes.transitions))
         self._last_seq += len(bad)
 
+    def _set_schedules_aside(self, damaged: Mapping[str, str]) -> None:
+        """Take damaged schedules out of the table; their bytes stay in `schedules_set_aside`."""
+        now = time.time()
+        with self._transaction() as db:
+            for name, why in damaged.items():
+                _write(db, queries.SET_SCHEDULE_ASIDE, [(now, why, name)])
+                _write(db, queries.DROP_SCHEDULE, [(name,)])
+
     def prune(
         self,
         older_than: Mapping[str, float],
@@ -239,6 +276,7 @@ class SqliteStore(SqliteReader):
             return chosen
         with self._transaction() as db:
             prune.drop_old_events(db, self._last_seq, most_finished, limit)
+            prune.drop_old_passed(db, cutoffs, most_finished)
             prune.delete_tasks(db, chosen)
         self._env_numbers.clear()
         return chosen

@@ -1,0 +1,39 @@
+"""`python -m tests.simulation [--seconds N | --histories N] [--steps N] [--first SEED]`: play, report, fail loudly."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from tests.simulation.histories import search
+
+_REPORT_EVERY = 250
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=None, help="stop after so long")
+    parser.add_argument("--histories", type=int, default=1_000_000_000)
+    parser.add_argument("--steps", type=int, default=500)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    words = parser.parse_args()
+    begun, played = time.monotonic(), 0
+
+    def is_over() -> bool:
+        return words.seconds is not None and time.monotonic() - begun > words.seconds
+
+    while played < words.histories and not is_over():
+        first = words.first + played
+        count = min(_REPORT_EVERY, words.histories - played)
+        done, failure = search(range(first, first + count), words.steps, until=is_over)
+        played += done
+        print(f"{played} histories of {words.steps} steps, {time.monotonic() - begun:.0f} s", flush=True)
+        if failure is not None:
+            print(f"a promise was broken:\n{failure.tell()}")
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

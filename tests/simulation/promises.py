@@ -1,0 +1,189 @@
+"""What must hold in every history, after every step: checked against what truly happened, which the models know."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from cronoq_cli.engine.graph import decide_edge
+from cronoq_cli.engine.live import LiveTask
+from cronoq_cli.engine.resources import Semaphore
+from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
+from cronoq_cli.model.places import parse_token
+from cronoq_cli.model.task import AttemptRecord
+from cronoq_cli.store.contract import Changes
+from tests.engine.story import take_snapshot
+
+if TYPE_CHECKING:
+    from tests.simulation.runner_model import Message, Process
+    from tests.simulation.world import World
+
+Attempt = tuple[int, int]
+
+
+class BrokenPromise(AssertionError):
+    """Something that may never be, was."""
+
+
+def demand(holds: object, promise: str, *facts: object) -> None:
+    """Raises BrokenPromise where it does not hold."""
+    if not holds:
+        raise BrokenPromise(f"{promise}: {' '.join(map(str, facts))}")
+
+
+class Promises:
+    """The truth, and what is checked against it."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.acknowledged: dict[int, str] = {}
+        self.cancelled: set[int] = set()
+        self.revived: Counter[int] = Counter()
+        self._alive: dict[str, Process] = {}
+        self._starts: set[Attempt] = set()
+        self._ends: dict[Attempt, Message] = {}
+        self._orphaned: set[Attempt] = set()
+
+    # -- what truly happens ----------------------------------------------------------------------------------------
+
+    def spawned(self, process: Process) -> None:
+        """A process begins: its dispatch is durable, it is the first of its number, and it has what it takes."""
+        attempt = (process.task, process.attempt)
+        demand(attempt not in self._starts, "an attempt runs once", attempt)
+        self._starts.add(attempt)
+        task = self._world.base.tasks.get(process.task)
+        demand(task is not None, "work starts after its commit", attempt)
+        assert task is not None
+        number = task.attempt + 1 if task.leased else task.attempt
+        demand(number == process.attempt, "work starts after its dispatch is committed", attempt, number, task.status)
+        self._check_dependencies(process.task)
+        self._alive[process.token] = process
+        width = sum(one.width for one in self._alive.values() if one.lane == process.lane)
+        demand(width <= self._world.workers[process.lane], "slots are not overdrawn", process.lane, width)
+        units = Counter(unit for one in self._alive.values() for unit in one.units)
+        demand(all(count == 1 for count in units.values()), "a unit is given once", units)
+
+    def _check_dependencies(self, task_id: int) -> None:
+        base = self._world.base
+        for key, (edge, _) in base.edges.items():
+            if key[0] != task_id or edge.target is None or {task_id, edge.target} & self.revived.keys():
+                continue
+            target = base.tasks.get(edge.target)
+            if target is not None:
+                met = target.status in FINAL and decide_edge(edge.condition, target.status)
+                demand(met, "no dependent runs against its condition", task_id, edge, target.status)
+
+    def ended(self, process: Process, report: Message) -> None:
+        """A process has ended so."""
+        self._alive.pop(process.token, None)
+        self._ends[process.task, process.attempt] = report
+
+    def gone(self, token: str) -> None:
+        """What a dead runner had left is gone."""
+        self._alive.pop(token, None)
+
+    def orphaned(self, tokens: set[str]) -> None:
+        """Their runner died: nobody will know how these end."""
+        for token in tokens:
+            parsed = parse_token(token)
+            assert parsed is not None
+            self._orphaned.add(parsed[1:])
+
+    def end_forgotten(self, token: str) -> None:
+        """The runner may drop an end: it is in the store."""
+        parsed = parse_token(token)
+        assert parsed is not None
+        record = self._world.base.attempts.get(parsed[1:])
+        stored = record is not None and record.ended_at is not None
+        demand(stored or parsed[1] not in self._world.base.tasks, "an end is acknowledged after its commit", token)
+
+    # -- what people were told -------------------------------------------------------------------------------------
+
+    def told_accepted(self, documents: list[dict[str, Any]]) -> None:
+        """A submission was acknowledged: it is stored."""
+        for document in documents:
+            stored = self._world.base.tasks.get(document["id"])
+            demand(stored is not None, "a submission is acknowledged after its commit", document["id"])
+            assert stored is not None
+            demand(document["duplicate"] or stored.spec.name == document["name"], "an id is given once", document["id"])
+            self.acknowledged[stored.id] = stored.spec.name
+
+    def told_cancelled(self, ids: list[int], revived: Counter[int]) -> None:
+        """A cancellation was acknowledged: it is stored, and holds. `revived`: how often tasks had been revived when it
+        was asked for."""
+        for task_id in ids:
+            if self.revived[task_id] != revived[task_id]:
+                continue  # a retry came on its heels
+            status = self._world.base.tasks[task_id].status
+            demand(status in FINAL, "a cancellation is acknowledged after its commit", task_id, status)
+            self.cancelled.add(task_id)
+
+    # -- what is written -------------------------------------------------------------------------------------------
+
+    def committing(self, changes: Changes) -> None:
+        """No row says what did not happen."""
+        for attempt in changes.attempts:
+            self._check_attempt(attempt)
+        for record in [*changes.updated, *changes.respecced]:
+            old = self._world.base.tasks.get(record.id)
+            if old is not None and old.status in FINAL and record.id not in self.revived:
+                demand(record.status is old.status, "an end stays", record.id, old.status, record.status)
+            if record.id in self.cancelled:
+                demand(record.status in FINAL, "what was cancelled stays so", record.id, record.status)
+
+    def _check_attempt(self, attempt: AttemptRecord) -> None:
+        key = (attempt.task, attempt.number)
+        if attempt.outcome in (None, "not-started"):
+            return
+        if attempt.cause == "lost" or attempt.outcome == "lost":
+            demand(key in self._orphaned, "nothing is lost that is not", key)
+            return
+        report = self._ends.get(key)
+        demand(report is not None, "no outcome is invented", key, attempt.outcome)
+        assert report is not None
+        told = (attempt.exit_code, attempt.signal, attempt.cause)
+        demand(told == (report["exit_code"], report["signal"], report["cause"]), "no outcome is invented", key, told)
+        if attempt.outcome == "succeeded":
+            demand(report["exit_code"] == 0, "no outcome is invented", key, attempt.outcome)
+
+    # -- after each step -------------------------------------------------------------------------------------------
+
+    def check(self, *, whole: bool) -> None:
+        """The state of everything; `whole` adds what is dear: the engine is as one made from the store."""
+        lost = self.acknowledged.keys() - self._world.base.tasks.keys()
+        demand(not lost, "nothing acknowledged is lost", lost)
+        daemon = self._world.daemon
+        if daemon is None:
+            return
+        state = daemon.scheduler.engine.state
+        busy = Counter(task.pool for task in state.tasks.values() for _ in range(task.slots) if takes_slots(task))
+        for name, pool in state.pools.items():
+            demand(pool.busy == busy[name], "slots are conserved", name, pool.busy, busy[name])
+            count = sum(task.pool == name and task.status in LIVE for task in state.tasks.values())
+            demand(sum(pool.counts[status] for status in LIVE) == count, "tasks are counted", name)
+        for name, known in state.resources.known.items():
+            if isinstance(known, Semaphore):
+                held = [u for t in state.tasks.values() if takes_slots(t) for u in (t.units or {}).get(name, [])]
+                demand(sorted(held) == known.units_out, "units are conserved", name, held, known.units_out)
+        if whole and daemon.is_settled():
+            self._check_twin(daemon)
+
+    def _check_twin(self, daemon: Any) -> None:
+        wall = self._world.clock.wall
+        found, wanted = take_snapshot(daemon.load(), wall), take_snapshot(daemon.scheduler.engine, wall)
+        for part in wanted:
+            demand(found[part] == wanted[part], "the store tells all", part, found[part], wanted[part])
+
+    def check_end(self) -> None:
+        """When all faults are over and time has passed: everything has come to its end."""
+        open_ones = [t for t in self._world.base.tasks.values() if t.status in LIVE or t.leaving]
+        demand(not open_ones, "everything ends", [(t.id, t.status, t.reason, t.leaving) for t in open_ones])
+        for task in self._world.base.tasks.values():
+            if task.status is Status.SUCCEEDED:
+                ends = [report for (one, _), report in self._ends.items() if one == task.id]
+                demand(any(report["exit_code"] == 0 for report in ends), "no success is invented", task.id)
+
+
+def takes_slots(task: LiveTask) -> bool:
+    """Whether a task holds its slots."""
+    return task.status is Status.RUNNING or (task.leaving and not task.leased)

@@ -1,0 +1,106 @@
+"""Simulated histories full of faults: every promise holds, every planted fault is found, every failure plays again.
+
+`python -m tests.simulation` plays as many as asked for.
+"""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from cronoq_cli.engine.messages import Newcomer, RunnerGone, RunnersCompared, Start, Submitted
+from tests.engine.story import Story, spec
+from tests.simulation.histories import Step, draw_history, find_fault, play, search, shrink
+from tests.simulation.planted import PLANTED
+from tests.simulation.world import World
+
+BUDGET_S = 12.0
+"""What the tests spend on new histories; how many that are depends on the machine."""
+STEPS = 250
+
+
+def test_histories_full_of_faults_keep_every_promise() -> None:
+    deadline = time.monotonic() + BUDGET_S
+    played, failure = search(range(100_000), STEPS, until=lambda: time.monotonic() > deadline)
+    assert failure is None, failure.tell()
+    assert played >= 10
+
+
+@pytest.mark.parametrize("fault", PLANTED)
+def test_a_planted_fault_is_found_within_a_thousand_histories(fault: str) -> None:
+    played, failure = search(range(1000), STEPS, PLANTED[fault])
+    assert failure is not None, f"not found in {played} histories"
+    assert len(failure.history) <= 40, failure.tell()
+    again = find_fault(failure.history, PLANTED[fault])
+    assert again == failure.error, "the same history breaks the same promise again"
+    assert find_fault(failure.history) is None, "without the fault it breaks none"
+
+
+def test_a_seed_is_the_same_history_and_the_same_world_each_time() -> None:
+    assert draw_history(7, 300) == draw_history(7, 300)
+    worlds = [play(draw_history(7, 300)) for _ in range(2)]
+    assert worlds[0].base.tasks == worlds[1].base.tasks
+    assert worlds[0].base.events == worlds[1].base.events
+    assert len(worlds[0].base.tasks) > 10
+
+
+def test_histories_reach_what_they_are_for() -> None:
+    """A simulation in which nothing happens would keep every promise too."""
+    worlds = [play(draw_history(seed, STEPS)) for seed in range(8)]
+    outcomes = {attempt.outcome for world in worlds for attempt in world.base.attempts.values()}
+    assert outcomes >= {"succeeded", "failed", "lost", "cancelled"}
+    assert {task.status for world in worlds for task in world.base.tasks.values()} >= {
+        "succeeded",
+        "cancelled",
+        "skipped",
+    }
+    assert any(attempt.number > 1 for world in worlds for attempt in world.base.attempts.values())
+
+
+def test_shrinking_leaves_only_what_is_needed() -> None:
+    history: list[Step] = draw_history(3, 200)
+    small = shrink(history, PLANTED["acknowledge before commit"])
+    for place in range(len(small)):
+        assert find_fault(small[:place] + small[place + 1 :], PLANTED["acknowledge before commit"]) is None
+
+
+# -- what the simulation has found -------------------------------------------------------------------------------------
+
+FOUND: dict[str, list[Step]] = {
+    "a start that waits for its commit was taken for one that got lost, and ordered twice": [
+        ("submit", 507975919),
+        ("orders arrive", 158528995),
+        ("reports arrive", 726092540),
+        ("connection cut", 828263898),
+        ("reports arrive", 298382051),
+        ("orders arrive", 934801251),
+        ("reports arrive", 1902309),
+    ],
+    "a dead runner's journal was never taken over when the order to do so got lost": [
+        ("commit fails", 241747021),
+        ("submit", 393327820),
+        ("daemon dies soon", 113566459),
+        ("runner killed", 13873167),
+        ("turn", 251256447),
+        ("submit", 183392711),
+        ("orders arrive", 773932090),
+        ("reports arrive", 115413063),
+        ("connection cut", 321677481),
+    ],
+}
+
+
+@pytest.mark.parametrize("what", FOUND)
+def test_what_was_found_is_mended(what: str) -> None:
+    play(FOUND[what], World)
+
+
+def test_a_start_that_waits_for_its_commit_is_not_ordered_again_when_runners_are_compared() -> None:
+    story = Story()
+    story.crash(compare=False)
+    story.engine.handle(Submitted([Newcomer(spec())]), story.now)
+    for event in (RunnersCompared(set()), RunnerGone(), RunnersCompared(set())):
+        assert not story.engine.handle(event, story.now)
+    story.commit()
+    assert [order.attempt for order in story.take_orders() if isinstance(order, Start)] == [1]
