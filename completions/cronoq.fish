@@ -9,25 +9,25 @@ set -g __cronoq_meant cronoq_submit cronoq_ls cronoq_ls cronoq_logs cronoq_cance
 set -g __cronoq_valued_cronoq --home --color
 set -g __cronoq_valued_cronoq_submit --name -n --pool -p --priority -P --after --after-any --after-fail --in --at --timeout --retries --tag -t --env -E --cwd -C --kill-at --heartbeat --stop-signal --grace --backoff --retry-on --no-retry-on --success-codes --on-lost --slots --env-file --nice --shell --keep --deadline --use --expires --start-at --tolerance --on-miss --estimate --tenant --on --key -k --stdin --stdout -o --stderr -e --unique --if-exists --kind --await-deps --group --umask --on-success --on-failure --on-end -c --batch --each --array --max-fails --result
 set -g __cronoq_valued_cronoq_run --name -n --pool -p --priority -P --after --after-any --after-fail --in --at --timeout --retries --tag -t --env -E --cwd -C --kill-at --heartbeat --stop-signal --grace --backoff --retry-on --no-retry-on --success-codes --on-lost --slots --env-file --nice --shell --keep --deadline --use --expires --start-at --tolerance --on-miss --estimate --tenant --on --key -k --stdin --stdout -o --stderr -e --unique --if-exists --kind --await-deps --group --umask --on-success --on-failure --on-end -c --result
-set -g __cronoq_valued_cronoq_ls --pool -p --status -s --tag -t --name --limit -l --after-id
-set -g __cronoq_valued_cronoq_show --pool -p --status -s --tag -t --name
-set -g __cronoq_valued_cronoq_explain --pool -p --status -s --tag -t --name
-set -g __cronoq_valued_cronoq_logs --pool -p --status -s --tag -t --name --lines -n --attempt --since
-set -g __cronoq_valued_cronoq_follow --pool -p --status -s --tag -t --name --lines -n --attempt --since
-set -g __cronoq_valued_cronoq_wait --pool -p --status -s --tag -t --name --timeout --result
-set -g __cronoq_valued_cronoq_events --pool -p --status -s --tag -t --name --after-seq -n
+set -g __cronoq_valued_cronoq_ls --pool -p --status -s --tag -t --name --recurring --limit -l --after-id
+set -g __cronoq_valued_cronoq_show --pool -p --status -s --tag -t --name --recurring
+set -g __cronoq_valued_cronoq_explain --pool -p --status -s --tag -t --name --recurring
+set -g __cronoq_valued_cronoq_logs --pool -p --status -s --tag -t --name --recurring --lines -n --attempt --since
+set -g __cronoq_valued_cronoq_follow --pool -p --status -s --tag -t --name --recurring --lines -n --attempt --since
+set -g __cronoq_valued_cronoq_wait --pool -p --status -s --tag -t --name --recurring --timeout --result
+set -g __cronoq_valued_cronoq_events --pool -p --status -s --tag -t --name --recurring --after-seq -n
 set -g __cronoq_valued_cronoq_top
-set -g __cronoq_valued_cronoq_cancel --pool -p --status -s --tag -t --name --grace
-set -g __cronoq_valued_cronoq_hold --pool -p --status -s --tag -t --name
-set -g __cronoq_valued_cronoq_release --pool -p --status -s --tag -t --name
-set -g __cronoq_valued_cronoq_retry --pool -p --status -s --tag -t --name
-set -g __cronoq_valued_cronoq_rerun --pool -p --status -s --tag -t --name
-set -g __cronoq_valued_cronoq_start_now --pool -p --status -s --tag -t --name
+set -g __cronoq_valued_cronoq_cancel --pool -p --status -s --tag -t --name --recurring --grace
+set -g __cronoq_valued_cronoq_hold --pool -p --status -s --tag -t --name --recurring
+set -g __cronoq_valued_cronoq_release --pool -p --status -s --tag -t --name --recurring
+set -g __cronoq_valued_cronoq_retry --pool -p --status -s --tag -t --name --recurring
+set -g __cronoq_valued_cronoq_rerun --pool -p --status -s --tag -t --name --recurring
+set -g __cronoq_valued_cronoq_start_now --pool -p --status -s --tag -t --name --recurring
 set -g __cronoq_valued_cronoq_move --before --pool -p
-set -g __cronoq_valued_cronoq_priority --pool -p --status -s --tag -t --name
-set -g __cronoq_valued_cronoq_signal --pool -p --status -s --tag -t --name
+set -g __cronoq_valued_cronoq_priority --pool -p --status -s --tag -t --name --recurring
+set -g __cronoq_valued_cronoq_signal --pool -p --status -s --tag -t --name --recurring
 set -g __cronoq_valued_cronoq_edit --name -n --pool -p --priority -P --after --after-any --after-fail --in --at --timeout --retries --tag -t --env -E --cwd -C --kill-at --heartbeat --stop-signal --grace --backoff --retry-on --no-retry-on --success-codes --on-lost --slots --env-file --nice --shell --keep --deadline --use --expires --start-at --tolerance --on-miss --estimate --tenant --on -c
-set -g __cronoq_valued_cronoq_rm --pool -p --status -s --tag -t --name
+set -g __cronoq_valued_cronoq_rm --pool -p --status -s --tag -t --name --recurring
 set -g __cronoq_valued_cronoq_prune --older-than --status -s
 set -g __cronoq_valued_cronoq_report
 set -g __cronoq_valued_cronoq_simulate --workers --without --resource --horizon --limit
@@ -356,6 +356,7 @@ complete -c cronoq -n '__cronoq_at "cronoq ls"' -l pool -s p -d 'Tasks of this p
 complete -c cronoq -n '__cronoq_at "cronoq ls"' -l status -s s -d 'Tasks in this status (a comma list is any of them).' -r -a '(__cronoq_choose , "" blocked scheduled ready running retrying succeeded failed dead-lettered cancelled skipped missed shed)' -f
 complete -c cronoq -n '__cronoq_at "cronoq ls"' -l tag -s t -d 'Tasks with this tag: K=V, or K for any value.' -x
 complete -c cronoq -n '__cronoq_at "cronoq ls"' -l name -d 'Tasks whose name matches the pattern.' -r -a '(__cronoq_ask name "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq ls"' -l recurring -d 'Runs of this schedule, or * for those of any.' -r -a '(__cronoq_ask schedule "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq ls"' -l all -s a -d 'All tasks this command can act on.'
 complete -c cronoq -n '__cronoq_at "cronoq ls"' -l limit -s l -d 'How many of those that wait: a number, or all.' -x
 complete -c cronoq -n '__cronoq_at "cronoq ls"' -l finished -d 'Only ended tasks, by id.'
@@ -368,6 +369,7 @@ complete -c cronoq -n '__cronoq_at "cronoq show"' -l pool -s p -d 'Tasks of this
 complete -c cronoq -n '__cronoq_at "cronoq show"' -l status -s s -d 'Tasks in this status (a comma list is any of them).' -r -a '(__cronoq_choose , "" blocked scheduled ready running retrying succeeded failed dead-lettered cancelled skipped missed shed)' -f
 complete -c cronoq -n '__cronoq_at "cronoq show"' -l tag -s t -d 'Tasks with this tag: K=V, or K for any value.' -x
 complete -c cronoq -n '__cronoq_at "cronoq show"' -l name -d 'Tasks whose name matches the pattern.' -r -a '(__cronoq_ask name "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq show"' -l recurring -d 'Runs of this schedule, or * for those of any.' -r -a '(__cronoq_ask schedule "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq show"' -l all -s a -d 'All tasks this command can act on.'
 complete -c cronoq -n '__cronoq_at "cronoq show"' -l env -d 'The values of its environment too, not only the names.'
 complete -c cronoq -n '__cronoq_at "cronoq show"' -l json -d 'Answer with one JSON document.'
@@ -378,6 +380,7 @@ complete -c cronoq -n '__cronoq_at "cronoq explain"' -l pool -s p -d 'Tasks of t
 complete -c cronoq -n '__cronoq_at "cronoq explain"' -l status -s s -d 'Tasks in this status (a comma list is any of them).' -r -a '(__cronoq_choose , "" blocked scheduled ready running retrying succeeded failed dead-lettered cancelled skipped missed shed)' -f
 complete -c cronoq -n '__cronoq_at "cronoq explain"' -l tag -s t -d 'Tasks with this tag: K=V, or K for any value.' -x
 complete -c cronoq -n '__cronoq_at "cronoq explain"' -l name -d 'Tasks whose name matches the pattern.' -r -a '(__cronoq_ask name "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq explain"' -l recurring -d 'Runs of this schedule, or * for those of any.' -r -a '(__cronoq_ask schedule "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq explain"' -l all -s a -d 'All tasks this command can act on.'
 complete -c cronoq -n '__cronoq_at "cronoq explain"' -l json -d 'Answer with one JSON document.'
 complete -c cronoq -n '__cronoq_at "cronoq explain"' -l help -s h -d 'Show the everyday options.'
@@ -387,6 +390,7 @@ complete -c cronoq -n '__cronoq_at "cronoq logs"' -l pool -s p -d 'Tasks of this
 complete -c cronoq -n '__cronoq_at "cronoq logs"' -l status -s s -d 'Tasks in this status (a comma list is any of them).' -r -a '(__cronoq_choose , "" blocked scheduled ready running retrying succeeded failed dead-lettered cancelled skipped missed shed)' -f
 complete -c cronoq -n '__cronoq_at "cronoq logs"' -l tag -s t -d 'Tasks with this tag: K=V, or K for any value.' -x
 complete -c cronoq -n '__cronoq_at "cronoq logs"' -l name -d 'Tasks whose name matches the pattern.' -r -a '(__cronoq_ask name "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq logs"' -l recurring -d 'Runs of this schedule, or * for those of any.' -r -a '(__cronoq_ask schedule "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq logs"' -l all -s a -d 'All tasks this command can act on.'
 complete -c cronoq -n '__cronoq_at "cronoq logs"' -l follow -s f -d 'Go on until the task has ended, over its retries.'
 complete -c cronoq -n '__cronoq_at "cronoq logs"' -l lines -s n -d 'Only the last N lines.' -x
@@ -402,6 +406,7 @@ complete -c cronoq -n '__cronoq_at "cronoq follow"' -l pool -s p -d 'Tasks of th
 complete -c cronoq -n '__cronoq_at "cronoq follow"' -l status -s s -d 'Tasks in this status (a comma list is any of them).' -r -a '(__cronoq_choose , "" blocked scheduled ready running retrying succeeded failed dead-lettered cancelled skipped missed shed)' -f
 complete -c cronoq -n '__cronoq_at "cronoq follow"' -l tag -s t -d 'Tasks with this tag: K=V, or K for any value.' -x
 complete -c cronoq -n '__cronoq_at "cronoq follow"' -l name -d 'Tasks whose name matches the pattern.' -r -a '(__cronoq_ask name "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq follow"' -l recurring -d 'Runs of this schedule, or * for those of any.' -r -a '(__cronoq_ask schedule "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq follow"' -l all -s a -d 'All tasks this command can act on.'
 complete -c cronoq -n '__cronoq_at "cronoq follow"' -l follow -s f -d 'Go on until the task has ended, over its retries.'
 complete -c cronoq -n '__cronoq_at "cronoq follow"' -l lines -s n -d 'Only the last N lines.' -x
@@ -416,6 +421,7 @@ complete -c cronoq -n '__cronoq_at "cronoq wait"' -l pool -s p -d 'Tasks of this
 complete -c cronoq -n '__cronoq_at "cronoq wait"' -l status -s s -d 'Tasks in this status (a comma list is any of them).' -r -a '(__cronoq_choose , "" blocked scheduled ready running retrying succeeded failed dead-lettered cancelled skipped missed shed)' -f
 complete -c cronoq -n '__cronoq_at "cronoq wait"' -l tag -s t -d 'Tasks with this tag: K=V, or K for any value.' -x
 complete -c cronoq -n '__cronoq_at "cronoq wait"' -l name -d 'Tasks whose name matches the pattern.' -r -a '(__cronoq_ask name "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq wait"' -l recurring -d 'Runs of this schedule, or * for those of any.' -r -a '(__cronoq_ask schedule "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq wait"' -l all -s a -d 'All tasks this command can act on.'
 complete -c cronoq -n '__cronoq_at "cronoq wait"' -l any -d 'Until one of them has ended; usually until all have.'
 complete -c cronoq -n '__cronoq_at "cronoq wait"' -l timeout -d 'Give up after this long, with exit status 124.' -x
@@ -429,6 +435,7 @@ complete -c cronoq -n '__cronoq_at "cronoq events"' -l pool -s p -d 'Tasks of th
 complete -c cronoq -n '__cronoq_at "cronoq events"' -l status -s s -d 'Tasks in this status (a comma list is any of them).' -r -a '(__cronoq_choose , "" blocked scheduled ready running retrying succeeded failed dead-lettered cancelled skipped missed shed)' -f
 complete -c cronoq -n '__cronoq_at "cronoq events"' -l tag -s t -d 'Tasks with this tag: K=V, or K for any value.' -x
 complete -c cronoq -n '__cronoq_at "cronoq events"' -l name -d 'Tasks whose name matches the pattern.' -r -a '(__cronoq_ask name "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq events"' -l recurring -d 'Runs of this schedule, or * for those of any.' -r -a '(__cronoq_ask schedule "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq events"' -l all -s a -d 'All tasks this command can act on.'
 complete -c cronoq -n '__cronoq_at "cronoq events"' -l follow -s f -d 'Go on with the events to come.'
 complete -c cronoq -n '__cronoq_at "cronoq events"' -l after-seq -d 'Only events after this number.' -x
@@ -444,6 +451,7 @@ complete -c cronoq -n '__cronoq_at "cronoq cancel"' -l pool -s p -d 'Tasks of th
 complete -c cronoq -n '__cronoq_at "cronoq cancel"' -l status -s s -d 'Tasks in this status (a comma list is any of them).' -r -a '(__cronoq_choose , "" blocked scheduled ready running retrying succeeded failed dead-lettered cancelled skipped missed shed)' -f
 complete -c cronoq -n '__cronoq_at "cronoq cancel"' -l tag -s t -d 'Tasks with this tag: K=V, or K for any value.' -x
 complete -c cronoq -n '__cronoq_at "cronoq cancel"' -l name -d 'Tasks whose name matches the pattern.' -r -a '(__cronoq_ask name "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq cancel"' -l recurring -d 'Runs of this schedule, or * for those of any.' -r -a '(__cronoq_ask schedule "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq cancel"' -l all -s a -d 'All tasks this command can act on.'
 complete -c cronoq -n '__cronoq_at "cronoq cancel"' -l dead -d 'Put them among the dead letters instead.'
 complete -c cronoq -n '__cronoq_at "cronoq cancel"' -l grace -d 'Time between the stop signal and KILL; the task\'s.' -x
@@ -455,6 +463,7 @@ complete -c cronoq -n '__cronoq_at "cronoq hold"' -l pool -s p -d 'Tasks of this
 complete -c cronoq -n '__cronoq_at "cronoq hold"' -l status -s s -d 'Tasks in this status (a comma list is any of them).' -r -a '(__cronoq_choose , "" blocked scheduled ready running retrying succeeded failed dead-lettered cancelled skipped missed shed)' -f
 complete -c cronoq -n '__cronoq_at "cronoq hold"' -l tag -s t -d 'Tasks with this tag: K=V, or K for any value.' -x
 complete -c cronoq -n '__cronoq_at "cronoq hold"' -l name -d 'Tasks whose name matches the pattern.' -r -a '(__cronoq_ask name "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq hold"' -l recurring -d 'Runs of this schedule, or * for those of any.' -r -a '(__cronoq_ask schedule "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq hold"' -l all -s a -d 'All tasks this command can act on.'
 complete -c cronoq -n '__cronoq_at "cronoq hold"' -l json -d 'Answer with one JSON document.'
 complete -c cronoq -n '__cronoq_at "cronoq hold"' -l help -s h -d 'Show the everyday options.'
@@ -464,6 +473,7 @@ complete -c cronoq -n '__cronoq_at "cronoq release"' -l pool -s p -d 'Tasks of t
 complete -c cronoq -n '__cronoq_at "cronoq release"' -l status -s s -d 'Tasks in this status (a comma list is any of them).' -r -a '(__cronoq_choose , "" blocked scheduled ready running retrying succeeded failed dead-lettered cancelled skipped missed shed)' -f
 complete -c cronoq -n '__cronoq_at "cronoq release"' -l tag -s t -d 'Tasks with this tag: K=V, or K for any value.' -x
 complete -c cronoq -n '__cronoq_at "cronoq release"' -l name -d 'Tasks whose name matches the pattern.' -r -a '(__cronoq_ask name "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq release"' -l recurring -d 'Runs of this schedule, or * for those of any.' -r -a '(__cronoq_ask schedule "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq release"' -l all -s a -d 'All tasks this command can act on.'
 complete -c cronoq -n '__cronoq_at "cronoq release"' -l json -d 'Answer with one JSON document.'
 complete -c cronoq -n '__cronoq_at "cronoq release"' -l help -s h -d 'Show the everyday options.'
@@ -473,6 +483,7 @@ complete -c cronoq -n '__cronoq_at "cronoq retry"' -l pool -s p -d 'Tasks of thi
 complete -c cronoq -n '__cronoq_at "cronoq retry"' -l status -s s -d 'Tasks in this status (a comma list is any of them).' -r -a '(__cronoq_choose , "" blocked scheduled ready running retrying succeeded failed dead-lettered cancelled skipped missed shed)' -f
 complete -c cronoq -n '__cronoq_at "cronoq retry"' -l tag -s t -d 'Tasks with this tag: K=V, or K for any value.' -x
 complete -c cronoq -n '__cronoq_at "cronoq retry"' -l name -d 'Tasks whose name matches the pattern.' -r -a '(__cronoq_ask name "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq retry"' -l recurring -d 'Runs of this schedule, or * for those of any.' -r -a '(__cronoq_ask schedule "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq retry"' -l all -s a -d 'All tasks this command can act on.'
 complete -c cronoq -n '__cronoq_at "cronoq retry"' -l with-dependents -d 'Also those that were skipped because of them.'
 complete -c cronoq -n '__cronoq_at "cronoq retry"' -l json -d 'Answer with one JSON document.'
@@ -483,6 +494,7 @@ complete -c cronoq -n '__cronoq_at "cronoq rerun"' -l pool -s p -d 'Tasks of thi
 complete -c cronoq -n '__cronoq_at "cronoq rerun"' -l status -s s -d 'Tasks in this status (a comma list is any of them).' -r -a '(__cronoq_choose , "" blocked scheduled ready running retrying succeeded failed dead-lettered cancelled skipped missed shed)' -f
 complete -c cronoq -n '__cronoq_at "cronoq rerun"' -l tag -s t -d 'Tasks with this tag: K=V, or K for any value.' -x
 complete -c cronoq -n '__cronoq_at "cronoq rerun"' -l name -d 'Tasks whose name matches the pattern.' -r -a '(__cronoq_ask name "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq rerun"' -l recurring -d 'Runs of this schedule, or * for those of any.' -r -a '(__cronoq_ask schedule "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq rerun"' -l all -s a -d 'All tasks this command can act on.'
 complete -c cronoq -n '__cronoq_at "cronoq rerun"' -l json -d 'Answer with one JSON document.'
 complete -c cronoq -n '__cronoq_at "cronoq rerun"' -l help -s h -d 'Show the everyday options.'
@@ -492,6 +504,7 @@ complete -c cronoq -n '__cronoq_at "cronoq start-now"' -l pool -s p -d 'Tasks of
 complete -c cronoq -n '__cronoq_at "cronoq start-now"' -l status -s s -d 'Tasks in this status (a comma list is any of them).' -r -a '(__cronoq_choose , "" blocked scheduled ready running retrying succeeded failed dead-lettered cancelled skipped missed shed)' -f
 complete -c cronoq -n '__cronoq_at "cronoq start-now"' -l tag -s t -d 'Tasks with this tag: K=V, or K for any value.' -x
 complete -c cronoq -n '__cronoq_at "cronoq start-now"' -l name -d 'Tasks whose name matches the pattern.' -r -a '(__cronoq_ask name "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq start-now"' -l recurring -d 'Runs of this schedule, or * for those of any.' -r -a '(__cronoq_ask schedule "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq start-now"' -l all -s a -d 'All tasks this command can act on.'
 complete -c cronoq -n '__cronoq_at "cronoq start-now"' -l json -d 'Answer with one JSON document.'
 complete -c cronoq -n '__cronoq_at "cronoq start-now"' -l help -s h -d 'Show the everyday options.'
@@ -509,6 +522,7 @@ complete -c cronoq -n '__cronoq_at "cronoq priority"' -l pool -s p -d 'Tasks of 
 complete -c cronoq -n '__cronoq_at "cronoq priority"' -l status -s s -d 'Tasks in this status (a comma list is any of them).' -r -a '(__cronoq_choose , "" blocked scheduled ready running retrying succeeded failed dead-lettered cancelled skipped missed shed)' -f
 complete -c cronoq -n '__cronoq_at "cronoq priority"' -l tag -s t -d 'Tasks with this tag: K=V, or K for any value.' -x
 complete -c cronoq -n '__cronoq_at "cronoq priority"' -l name -d 'Tasks whose name matches the pattern.' -r -a '(__cronoq_ask name "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq priority"' -l recurring -d 'Runs of this schedule, or * for those of any.' -r -a '(__cronoq_ask schedule "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq priority"' -l json -d 'Answer with one JSON document.'
 complete -c cronoq -n '__cronoq_at "cronoq priority"' -l help -s h -d 'Show the everyday options.'
 complete -c cronoq -n '__cronoq_at "cronoq priority"' -l help-all -d 'Show all options.'
@@ -517,6 +531,7 @@ complete -c cronoq -n '__cronoq_at "cronoq signal"' -l pool -s p -d 'Tasks of th
 complete -c cronoq -n '__cronoq_at "cronoq signal"' -l status -s s -d 'Tasks in this status (a comma list is any of them).' -r -a '(__cronoq_choose , "" blocked scheduled ready running retrying succeeded failed dead-lettered cancelled skipped missed shed)' -f
 complete -c cronoq -n '__cronoq_at "cronoq signal"' -l tag -s t -d 'Tasks with this tag: K=V, or K for any value.' -x
 complete -c cronoq -n '__cronoq_at "cronoq signal"' -l name -d 'Tasks whose name matches the pattern.' -r -a '(__cronoq_ask name "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq signal"' -l recurring -d 'Runs of this schedule, or * for those of any.' -r -a '(__cronoq_ask schedule "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq signal"' -l json -d 'Answer with one JSON document.'
 complete -c cronoq -n '__cronoq_at "cronoq signal"' -l help -s h -d 'Show the everyday options.'
 complete -c cronoq -n '__cronoq_at "cronoq signal"' -l help-all -d 'Show all options.'
@@ -567,6 +582,7 @@ complete -c cronoq -n '__cronoq_at "cronoq rm"' -l pool -s p -d 'Tasks of this p
 complete -c cronoq -n '__cronoq_at "cronoq rm"' -l status -s s -d 'Tasks in this status (a comma list is any of them).' -r -a '(__cronoq_choose , "" blocked scheduled ready running retrying succeeded failed dead-lettered cancelled skipped missed shed)' -f
 complete -c cronoq -n '__cronoq_at "cronoq rm"' -l tag -s t -d 'Tasks with this tag: K=V, or K for any value.' -x
 complete -c cronoq -n '__cronoq_at "cronoq rm"' -l name -d 'Tasks whose name matches the pattern.' -r -a '(__cronoq_ask name "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq rm"' -l recurring -d 'Runs of this schedule, or * for those of any.' -r -a '(__cronoq_ask schedule "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq rm"' -l all -s a -d 'All tasks this command can act on.'
 complete -c cronoq -n '__cronoq_at "cronoq rm"' -l cascade -d 'Also cancel the tasks that wait for them.'
 complete -c cronoq -n '__cronoq_at "cronoq rm"' -l json -d 'Answer with one JSON document.'

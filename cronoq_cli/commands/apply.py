@@ -82,7 +82,7 @@ def apply(
     """
     context.json = json
     context.need_streams()
-    text = read_text(context, file)
+    text = read_text(context, file).removeprefix(HEADING)
     document = parse_document(text.encode("utf-8", "surrogateescape"), file)
     known = (POOLS, RESOURCES, SCHEDULES, ENVIRONMENTS)
     for name in document:
@@ -215,6 +215,8 @@ def _schedule_differences(wanted: Wanted, kept: Kept, removed: list[str]) -> Ite
         for key in dict.fromkeys((*now, *then)):
             if key != "paused" and now.get(key) != then.get(key):
                 yield Difference(f"{place}.{key}", now.get(key), then.get(key))
+        if spec.comment != kept.specs[spec.name].comment:
+            yield Difference(f"{place} (comment)", kept.specs[spec.name].comment or None, spec.comment or None)
     for names, paused in ((wanted.paused, True), (wanted.resumed, False)):
         yield from (Difference(f"{SCHEDULES}.{name}.paused", not paused, paused) for name in names)
     yield from (Difference(f"{SCHEDULES}.{name}", before[name], None) for name in removed)

@@ -21,6 +21,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _HEADER = re.compile(
     r"\s*\[\s*(recurring|environments)\s*\.\s*(?:\"([^\"]*)\"|'([^']*)'|([A-Za-z0-9_-]+))\s*\]\s*(?:#.*)?"
 )
+_OTHER_HEADER = re.compile(r"\[\[?[\w\s.\"'-]+\]\]?\s*(?:#.*)?")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
@@ -124,6 +125,7 @@ def _gather_comments(lines: list[str]) -> dict[str, str]:
     kept: dict[str, list[str]] = {}
     block: list[str] = []
     owner: str | None = None
+    beside = False  # in a table that is none of ours, and its comments are not either
     for line in _outside_of_texts(lines):
         bare = line.strip()
         header = _HEADER.fullmatch(line)
@@ -132,7 +134,9 @@ def _gather_comments(lines: list[str]) -> dict[str, str]:
         elif header is not None:
             owner = _name_in(header)
             kept.setdefault(owner or "", []).extend(block)
-            block = []
+            block, beside = [], False
+        elif beside or _OTHER_HEADER.fullmatch(bare):
+            owner, block, beside = None, [], True
         elif owner is not None:  # a blank line or a field ends a block: it belongs to the table it stands in
             kept[owner].extend(block)
             block = []

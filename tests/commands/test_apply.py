@@ -154,6 +154,7 @@ def test_a_changed_schedule_is_shown_field_by_field_and_others_are_left_alone(pl
     assert apply(planner, "next.toml").out.splitlines() == [
         '~ recurring.nightly.when: "0 3 * * *" -> "0 4 * * *"',
         '~ recurring.nightly.priority: "low" -> not set',
+        '~ recurring.nightly (comment): "# every night" -> not set',
     ]
     assert set(planner.gateway.table) == {"nightly", "rests"}
     line = apply(planner, "next.toml", "--prune")
@@ -190,6 +191,19 @@ def test_what_the_daemon_refuses_of_schedules_leaves_pools_alone(planner: Caller
     line = apply(planner, "queue.toml")
     assert (line.status, "no room at three" in line.err, line.out) == (4, True, "")
     assert [request for request in changing(planner) if not isinstance(request, ApplySchedules)] == []
+
+
+def test_comments_belong_to_the_table_below_them_and_a_change_of_one_is_shown(planner: Caller, tmp_path: Path) -> None:
+    text = "# of the file\n[pools.batch]\n# of a key\nworkers = 1\n\n# mine\n[recurring.x]\nwhen = '@hourly'\n"
+    text += "shell = 'y'\n"
+    (tmp_path / "queue.toml").write_text(text + "[resources.gpu]\n# of permits\npermits = 1\n")
+    apply(planner, "queue.toml")
+    assert planner.gateway.table["x"].spec.comment == "# mine"
+    assert apply(planner, "queue.toml").out == "nothing to change\n"
+    (tmp_path / "queue.toml").write_text(text.replace("mine", "ours"))
+    assert apply(planner, "queue.toml").out == '~ recurring.x (comment): "# mine" -> "# ours"\n'
+    (tmp_path / "back.toml").write_text(planner("--home", planner.cwd, "export").out)
+    assert apply(planner, "back.toml").out == "nothing to change\n"
 
 
 def test_a_file_without_schedules_asks_for_none(planner: Caller, tmp_path: Path) -> None:
