@@ -6,6 +6,7 @@ answers such a line without parsing it as a command: a key was pressed, and some
 
 from __future__ import annotations
 
+import zoneinfo
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -93,8 +94,6 @@ def _size_of(resource: Any) -> str:
 
 @lru_cache(maxsize=1)
 def _zones() -> tuple[str, ...]:
-    import zoneinfo
-
     return tuple(sorted(zoneinfo.available_timezones()))
 
 
