@@ -19,8 +19,6 @@ set -g __cronoq_valued_cronoq_events --pool -p --status -s --tag -t --name --rec
 set -g __cronoq_valued_cronoq_stats --window --pool -p --kind
 set -g __cronoq_valued_cronoq_top
 set -g __cronoq_valued_cronoq_metrics --output -o
-set -g __cronoq_valued_cronoq_events --pool -p --status -s --tag -t --name --recurring --after-seq -n
-set -g __cronoq_valued_cronoq_top
 set -g __cronoq_valued_cronoq_cancel --pool -p --status -s --tag -t --name --recurring --grace
 set -g __cronoq_valued_cronoq_hold --pool -p --status -s --tag -t --name --recurring
 set -g __cronoq_valued_cronoq_release --pool -p --status -s --tag -t --name --recurring
@@ -35,7 +33,6 @@ set -g __cronoq_valued_cronoq_rm --pool -p --status -s --tag -t --name --recurri
 set -g __cronoq_valued_cronoq_prune --older-than --status -s
 set -g __cronoq_valued_cronoq_report
 set -g __cronoq_valued_cronoq_simulate --workers --without --resource --from --for --horizon --limit
-set -g __cronoq_valued_cronoq_simulate --workers --without --resource --horizon --limit
 set -g __cronoq_valued_cronoq_apply
 set -g __cronoq_valued_cronoq_export
 set -g __cronoq_valued_cronoq_backup
