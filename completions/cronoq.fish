@@ -33,6 +33,8 @@ set -g __cronoq_valued_cronoq_rm --pool -p --status -s --tag -t --name --recurri
 set -g __cronoq_valued_cronoq_prune --older-than --status -s
 set -g __cronoq_valued_cronoq_report
 set -g __cronoq_valued_cronoq_simulate --workers --without --resource --from --for --horizon --limit
+set -g __cronoq_valued_cronoq_apply
+set -g __cronoq_valued_cronoq_export
 set -g __cronoq_valued_cronoq_backup
 set -g __cronoq_valued_cronoq_restore
 set -g __cronoq_valued_cronoq_doctor
@@ -210,6 +212,8 @@ complete -c cronoq -n '__cronoq_at "cronoq"' -a rm -d 'Forget ended tasks with t
 complete -c cronoq -n '__cronoq_at "cronoq"' -a prune -d 'Forget ended tasks with their logs, and print how many'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a report -d 'Say something about the task this is called in'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a simulate -d 'Foretell when each task starts and ends'
+complete -c cronoq -n '__cronoq_at "cronoq"' -a apply -d 'Bring pools, resources and schedules to what a file says, and show what changes'
+complete -c cronoq -n '__cronoq_at "cronoq"' -a export -d 'Print what `cronoq apply` reads'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a backup -d 'Copy the whole store to a new file while the daemon goes on, and print its name'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a restore -d 'Put a backup in the place of the store, while no daemon runs'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a doctor -d 'Look at everything cronoq needs, and say of each what is wrong and what to do'
@@ -625,6 +629,17 @@ complete -c cronoq -n '__cronoq_at "cronoq simulate"' -l json -d 'Answer with on
 complete -c cronoq -n '__cronoq_at "cronoq simulate"' -l help -s h -d 'Show the everyday options.'
 complete -c cronoq -n '__cronoq_at "cronoq simulate"' -l help-all -d 'Show all options.'
 complete -c cronoq -n '__cronoq_at "cronoq simulate"' -F
+complete -c cronoq -n '__cronoq_at "cronoq apply"' -l dry-run -d 'Only show what would change.'
+complete -c cronoq -n '__cronoq_at "cronoq apply"' -l prune -d 'Remove schedules that the file does not have.'
+complete -c cronoq -n '__cronoq_at "cronoq apply"' -l json -d 'Answer with one JSON document.'
+complete -c cronoq -n '__cronoq_at "cronoq apply"' -l help -s h -d 'Show the everyday options.'
+complete -c cronoq -n '__cronoq_at "cronoq apply"' -l help-all -d 'Show all options.'
+complete -c cronoq -n '__cronoq_at "cronoq apply"' -F
+complete -c cronoq -n '__cronoq_at "cronoq export"' -l all -d 'Also what of pools and resources is as the configuration says.'
+complete -c cronoq -n '__cronoq_at "cronoq export"' -l env -d 'Also the environments of schedules, with their values.'
+complete -c cronoq -n '__cronoq_at "cronoq export"' -l json -d 'Answer with one JSON document.'
+complete -c cronoq -n '__cronoq_at "cronoq export"' -l help -s h -d 'Show the everyday options.'
+complete -c cronoq -n '__cronoq_at "cronoq export"' -l help-all -d 'Show all options.'
 complete -c cronoq -n '__cronoq_at "cronoq backup"' -l check -d 'Copy nothing: check the store, or FILE, page by page.'
 complete -c cronoq -n '__cronoq_at "cronoq backup"' -l json -d 'Answer with one JSON document.'
 complete -c cronoq -n '__cronoq_at "cronoq backup"' -l help -s h -d 'Show the everyday options.'

@@ -307,10 +307,13 @@ class _Offline:
         return history_document(self._reader, request, self._now, lambda records: records)
 
     def complete(self, request: Complete) -> dict[str, Any]:
-        from cronoq_cli.commands.candidates import Source, find_candidates  # no other read needs it
+        from cronoq_cli.commands.candidates import Source, find_candidates, name_schedules  # no other read needs it
 
         reader = self._reader
-        source = Source(self._settings, lambda wanted: [] if reader is None else reader.list_where(wanted))
+        if reader is None:
+            source = Source(self._settings, lambda wanted: [])
+        else:
+            source = Source(self._settings, reader.list_where, lambda: name_schedules(reader.list_schedules()))
         return {"words": find_candidates(request.kinds, request.prefix, source)}
 
     def _describe_pool(self, name: str, pool: PoolSettings) -> dict[str, Any]:
