@@ -71,8 +71,9 @@ def _fill_jointly(state: State, pools: list[LivePool], now: Now) -> None:
 
 def _fill_ahead(state: State, pool: LivePool, now: Now) -> None:
     """Give orders ahead of need, where nothing but the order of one pool decides."""
-    alike = pool.is_simple and not pool.plan.fair_share and not pool.sets[0].reservations
-    if alike and state.leases and not state.pinned and pool.workers > 0 and (pool.leased or pool.free <= 0):
+    if not state.leases or state.pinned or not pool.is_simple or pool.plan.fair_share or pool.reserves:
+        return
+    if pool.workers > 0 and (pool.leased or pool.free <= 0):
         _give_ahead(state, pool, now)
 
 
@@ -128,7 +129,7 @@ def mark_started(state: State, task: LiveTask, now: Now, *, at: float) -> None:
     task.started_at = at
     task.reason = task.exit_code = task.signal = task.message = task.pid = task.slot = None
     pool = state.pools[task.pool]
-    task.in_heap = False
+    task.entry = None
     if task.times is not None:
         task.wants = task.read_wants()
     pool.forget_waiting(task)
@@ -140,6 +141,7 @@ def mark_started(state: State, task: LiveTask, now: Now, *, at: float) -> None:
     state.move(task, Trigger.STARTED, RUNNING, now)
     if task.attempt == 1 and (times is not None or task.facts is not None) and at > late_from(task):
         state.tell(task, "late", now, "started behind its tolerance")
+    state.note_start(task, now)
     state.effects.attempts[task.id, task.attempt] = AttemptRecord(
         task=task.id, number=task.attempt, started_at=at, reason=task.start_reason
     )
@@ -275,7 +277,7 @@ def resize(state: State, pool: LivePool, workers: int, now: Now, reason: str = "
     changed = {**pool.unfit, **{task.id: task for task in _list_unfit(state, pool)}}
     pool.unfit.clear()
     for task in changed.values():
-        task.in_heap = False
+        task.entry = None
         state.settle(task, now)
         state.touch(task, now)
     state.wake(pool.name)

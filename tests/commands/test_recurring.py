@@ -250,6 +250,14 @@ def test_a_schedule_that_does_not_run_says_why_in_its_state(planner: Caller) -> 
     assert "resume begins anew" in planner("recurring", "show", "backup").out
 
 
+def test_one_schedule_is_one_document_and_a_listing_is_a_list(planner: Caller) -> None:
+    fill(planner)
+    shown = json.loads(planner("recurring", "show", "backup", "--json").out)
+    assert (shown["schema"], shown["recurring"]["name"]) == (1, "backup")
+    listed = json.loads(planner("recurring", "ls", "--json").out)["recurring"]
+    assert "backup" in [document["name"] for document in listed]
+
+
 def test_tasks_are_selected_by_their_schedule(planner: Caller) -> None:
     planner("ls", "--recurring", "backup")
     assert planner.request.select.tags == {"recurring": "backup"}
@@ -295,6 +303,9 @@ def test_history_is_a_table_with_reasons(planner: Caller) -> None:
     rows = planner("recurring", "history", "x").out.splitlines()
     assert rows[1].split()[-2:] == ["exit", "3"]
     assert rows[2].endswith("the daemon was down")
+    runs[1] |= {"count": 10, "more": False, "last_due_at": "2026-09-21T00:39:00Z"}
+    rows = planner("recurring", "history", "x").out.splitlines()
+    assert "the daemon was down, 10 slots, up to " in rows[2]
     planner("recurring", "history", "x", "--limit", "all", "--before", "2026-09-21")
     assert planner.request.limit is None
     assert planner.request.before is not None

@@ -46,7 +46,7 @@ def _width(column: Column) -> int:
 
 
 def _columns(schedules: Sequence[Document], style: Style) -> list[Column]:
-    states = [_state(one, style) for one in schedules]
+    states = [state_of(one, style) for one in schedules]
     zones = [one["zone"] or "-" for one in schedules]
     whens = [when_of(one) for one in schedules]
     lasts = [(one["last"] or {}).get("status") for one in schedules]
@@ -77,7 +77,7 @@ def _distance(at: str | None, style: Style) -> str:
     return "-" if at is None else near_now(moment_of(at), style.now)
 
 
-def _state(schedule: Document, style: Style) -> str:
+def state_of(schedule: Document, style: Style) -> str:
     """`paused`, `paused until Mar 09 08:00`, `broken` (a chain on success), `ended`, `cannot run`, or `-`: it runs."""
     if schedule["paused"]:
         until = schedule["paused_until"]
@@ -117,7 +117,7 @@ def _plan_facts(schedule: Document, style: Style) -> Iterator[Fact]:
     yield Fact("runs", schedule["words"])
     yield Fact("written", when_of(schedule))
     yield Fact("zone", schedule["zone"] if schedule["tz"] else f"{schedule['zone']}, the machine's")
-    state = _state(schedule, style)
+    state = state_of(schedule, style)
     reason = _BROKEN if state == "broken" else schedule["pause_reason"]
     yield Fact("state", "active" if state == "-" else join_facts(state, reason), None if state == "-" else "yellow")
     last = schedule["last"]
@@ -190,11 +190,19 @@ def print_history(context: Context, doc: Mapping[str, Any]) -> None:
         ),
         Column("STARTED", [style.local(run["started_at"]) for run in runs], usual="-"),
         Column("RUNS", [short_span(run["run_s"]) for run in runs], right=True, usual="-"),
-        Column("REASON", [_reason(run) for run in runs], usual="-", least=10),
+        Column("REASON", [_reason(run, style) for run in runs], usual="-", least=10),
     ]
     context.out.write("\n".join(layout_table(columns, style)) + "\n")
 
 
-def _reason(run: Document) -> str:
+def _reason(run: Document, style: Style) -> str:
     ended = how_it_ended({"signal": None, **run})
-    return join_facts("manual" if run["manual"] else None, ended, run["reason"]) or "-"
+    return join_facts("manual" if run["manual"] else None, ended, run["reason"], _how_many(run, style)) or "-"
+
+
+def _how_many(run: Document, style: Style) -> str | None:
+    """Many slots in a row that were missed or skipped for one reason are one line."""
+    count = run.get("count", 1)
+    if count == 1:
+        return None
+    return f"{'more than ' if run.get('more') else ''}{count} slots, up to {style.local(run['last_due_at'])}"
