@@ -32,7 +32,7 @@ from cronoq_cli.wire.requests import Request, SetPool, SetResource
 from cronoq_cli.wire.schedules import ApplySchedules, PauseSchedules, ResumeSchedules
 
 if TYPE_CHECKING:
-    from cronoq_cli.commands.recurring_edit import Wanted
+    from cronoq_cli.commands.schedule_editing import Wanted
     from cronoq_cli.commands.schedule_store import Kept
 
 POOLS, RESOURCES, SCHEDULES, ENVIRONMENTS = "pools", "resources", "recurring", "environments"
@@ -181,7 +181,7 @@ def _set(name: str, changes: Mapping[str, Any]) -> SetResource:
 
 
 def _plan_schedules(plan: Plan, text: str, context: Context, *, prune: bool) -> None:
-    from cronoq_cli.commands.recurring_edit import read_wanted  # brings the rules of expressions along
+    from cronoq_cli.commands.schedule_editing import read_wanted  # brings the rules of expressions along
     from cronoq_cli.commands.schedule_store import load_kept
     from cronoq_cli.commands.schedule_toml import parse_tables
 

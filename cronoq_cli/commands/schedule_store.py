@@ -16,7 +16,7 @@ from cronoq_cli.commands.schedule_table import CRON_ENVIRONMENT, Environments, d
 from cronoq_cli.commands.schedule_toml import Tables, usable_comment
 from cronoq_cli.model.crontab import CrontabJob, job_environment
 from cronoq_cli.model.recurring import ScheduleSpec
-from cronoq_cli.wire.schedules import Schedules
+from cronoq_cli.wire.schedules import ApplySchedules, Schedules
 
 
 @dataclass(slots=True)
@@ -51,8 +51,12 @@ class Kept:
         return tables
 
 
-def load_kept(context: Context, names: list[str] | None = None) -> Kept:
-    """All schedules, or those of these names. Raises NotFoundError."""
+def load_kept(context: Context, names: list[str] | None = None, *, to_change: bool = False) -> Kept:
+    """All schedules, or those of these names. `to_change`: a daemon is started as for any change, where none runs.
+
+    Raises NotFoundError."""
+    if to_change:
+        ask(context, ApplySchedules())
     kept = Kept(know_environments(context))
     for document in ask(context, Schedules(names=names, specs=True, env=True)).doc["recurring"]:
         spec = msgspec.convert(document["spec"], ScheduleSpec)
