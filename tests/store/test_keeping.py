@@ -1,4 +1,4 @@
-"""A store copied, checked, and replaced by a copy of it: whatever fails on the way, one of them is whole in its place."""
+"""A store copied, checked, and replaced by a copy of it: whatever fails on the way, a whole one is in its place."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def put_back(backup: str, path: str, aside: str, least_next_id: int) -> bool:
     """Make a copy of `backup` the store at `path`; whether one was there, which then is `aside`, whole, -wal and all.
 
     No id below `least_next_id` is given out again. At every moment either the old or the new store is in its place,
-    or one that its opening refuses for want of its -wal (where files can have two names, as on all common file systems).
+    or one that its opening refuses for want of its -wal (where files can have two names, so nearly everywhere).
     Raises StoreError with nothing changed."""
     fresh = path + ".restored"
     database.copy_store(backup, fresh, replace=True, mode=_mode(backup))
