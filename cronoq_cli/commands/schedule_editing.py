@@ -5,6 +5,7 @@ How tables look as text stands in `schedule_toml`. The editor is the client's.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from cronoq_cli.commands.answers import ask
@@ -82,11 +83,14 @@ def _confirm_all(streams: Streams, count: int) -> None:
         raise InvalidError("the text has no schedule any more", hint="cronoq recurring rm --all removes them")
 
 
-def read_wanted(text: str, kept: Kept, context: Context) -> Wanted:
-    """What the edited text asks for. Raises InvalidError naming the schedule and the field."""
+def read_wanted(text: str, kept: Kept, context: Context, beside: Collection[str] = ()) -> Wanted:
+    """What the edited text asks for; tables `beside` those of schedules are read by others.
+
+    Raises InvalidError naming the schedule and the field.
+    """
     heading = {f"# {line}" for line in HEADING.split("\n")}
     # Blank lines in its place: what is wrong is told with its line in the editor.
-    found = parse_tables("\n".join("" if line in heading else line for line in text.split("\n")))
+    found = parse_tables("\n".join("" if line in heading else line for line in text.split("\n")), beside)
     wanted = Wanted(removed=[name for name in kept.specs if name not in found.tables])
     for name, table in found.tables.items():
         spec = read_schedule(name, table, kept.environments, context)

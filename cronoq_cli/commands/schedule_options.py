@@ -30,6 +30,7 @@ from cronoq_cli.commands.submission import Command
 from cronoq_cli.errors import UsageError
 from cronoq_cli.model.duration import parse_duration, parse_positive_duration
 from cronoq_cli.model.moment import load_zone, parse_moment
+from cronoq_cli.model.notice import HOOK_NAMES
 from cronoq_cli.model.ping import parse_ping_url
 from cronoq_cli.model.reaction import REACTIONS
 from cronoq_cli.model.recurring import CatchUp, Overlap, ScheduleSpec, parse_schedule_name
@@ -44,7 +45,7 @@ NOT_RECURRING = frozenset(
     " tolerance on_miss group".split()
 )
 """Options of a task that mean nothing for one that is made anew for each slot, or that a schedule has itself."""
-HOOKS = ("on_failure", "on_success", "on_missed", "on_late", "on_recovery")
+HOOKS = tuple(HOOK_NAMES.values())
 """The notices that a schedule can have a command for."""
 MOST_INPUT = 64 * 1024
 """Bytes of input kept with a schedule: every occurrence carries them."""

@@ -141,6 +141,7 @@ def mark_started(state: State, task: LiveTask, now: Now, *, at: float) -> None:
     state.move(task, Trigger.STARTED, RUNNING, now)
     if task.attempt == 1 and (times is not None or task.facts is not None) and at > late_from(task):
         state.tell(task, "late", now, "started behind its tolerance")
+    state.note_start(task, now)
     state.effects.attempts[task.id, task.attempt] = AttemptRecord(
         task=task.id, number=task.attempt, started_at=at, reason=task.start_reason
     )

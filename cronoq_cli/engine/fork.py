@@ -15,6 +15,7 @@ from cronoq_cli.engine.graph import Graph
 from cronoq_cli.engine.lanes import Lanes
 from cronoq_cli.engine.live import LiveBatch, LiveTask
 from cronoq_cli.engine.messages import Effects
+from cronoq_cli.engine.notices import Incidents
 from cronoq_cli.engine.overload import Victims
 from cronoq_cli.engine.pools import LivePool
 from cronoq_cli.engine.schedules import Schedules
@@ -44,6 +45,7 @@ def fork(state: State, tasks: Iterable[LiveTask] | None = None) -> Engine:
         "effects": Effects(),
         "leases": False,
         "pinned": set(),
+        "incidents": Incidents(),
         "schedules": Schedules(),
         "over": [],
     }

@@ -20,6 +20,8 @@ from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.engine.pools import PoolPlan
 from cronoq_cli.engine.resources import Resource
 from cronoq_cli.model.lifecycle import Status
+from cronoq_cli.model.notice import Incident, Notice, Told
+from cronoq_cli.model.ping import Ping
 from cronoq_cli.model.policy import AttemptEnd, Policy
 from cronoq_cli.model.recurring import PassedSlots, Schedule, ScheduleSpec
 from cronoq_cli.model.task import AttemptRecord, Batch, Condition, Edge, TaskRecord, TaskSpec, Transition
@@ -285,6 +287,13 @@ class ResourceChanged:
 
 
 @dataclass(slots=True)
+class NoticesReplanned:
+    """Which notices hooks want of the tasks of each pool was read anew; pools without hooks are left out."""
+
+    by_pool: Mapping[str, frozenset[Told]]
+
+
+@dataclass(slots=True)
 class MachineLooked:
     """The machine's load and memory were read."""
 
@@ -337,8 +346,8 @@ class OccurrenceAsked:
 
 @dataclass(slots=True)
 class ZoneChanged:
-    """The machine's zone is another one: schedules without a zone of their own follow it from now on. `message` says so
-    in the event history."""
+    """The machine's zone is another one: schedules without a zone of their own follow it from now on. `message` is the
+    line for the event history; None: none."""
 
     zone: tzinfo
     message: str | None = None
@@ -352,7 +361,7 @@ class ClockChanged:
 
     The engine also sees by itself, whenever something falls due, that the two clocks have parted (`occurrences`); this
     event is for who notices at once. It may come twice for one jump. `message` is a line of the event history, of the
-    type `kind`."""
+    type `kind` (as in `model.clock`); None: none."""
 
     able_since: float | None = None
     kind: str = "clock-stepped"
@@ -394,6 +403,7 @@ Event = (
     | RulesReplanned
     | TotalsReplanned
     | ResourceChanged
+    | NoticesReplanned
     | MachineLooked
     | SchedulesApplied
     | SchedulesPaused
@@ -476,6 +486,11 @@ class Effects:
     resized: bool = False
     """Whether a pool has another size, of which the runners are to be told."""
     run_times: dict[tuple[str, str], list[float]] = field(default_factory=dict)
+    incidents: dict[str, Incident | None] = field(default_factory=dict)
+    notices: list[Notice] = field(default_factory=list)
+    """What hooks are to be told once this is committed."""
+    pings: list[tuple[str, Ping]] = field(default_factory=list)
+    """Base URLs that are to be told of starts and ends then."""
     schedules: dict[str, Schedule | None] = field(default_factory=dict)
     passed: dict[tuple[str, float, str], PassedSlots] = field(default_factory=dict)
     actions: list[Action] = field(default_factory=list)

@@ -24,6 +24,7 @@ from cronoq_cli.engine.messages import (
     Submitted,
     ZoneChanged,
 )
+from cronoq_cli.engine.notices import subject_of
 from cronoq_cli.engine.occurrences import arm, decide, find_next, look_anew, note_clocks, note_start, react_to, withdraw
 from cronoq_cli.engine.passing import tell
 from cronoq_cli.engine.recurrence import Reason
@@ -32,7 +33,6 @@ from cronoq_cli.engine.state import State
 from cronoq_cli.engine.submissions import apply_submitted, check_fits
 from cronoq_cli.engine.timers import Due
 from cronoq_cli.model.recurring import Schedule, ScheduleSpec, ScheduleState
-from cronoq_cli.model.task import Transition
 
 # -- add, replace, remove --------------------------------------------------------------------------------------------
 
@@ -124,6 +124,7 @@ def _remove(state: State, name: str, now: Now) -> None:
     one = state.schedules.remove(name)
     withdraw(state, one, now, "the schedule was removed")
     state.effects.schedules[name] = None
+    state.incidents.keep(subject_of(name), None)
     tell(state, one, "recurring-removed", now.wall, None)
 
 
@@ -194,8 +195,6 @@ def apply_zone_changed(state: State, event: ZoneChanged, now: Now) -> bool:
         if one.armed_at is not None and one.armed_at <= now.wall and state.compared:
             decide(state, one, now)
     schedules.zone = event.zone
-    if event.message is not None:
-        state.effects.transitions.append(Transition(at=now.wall, type="zone-changed", message=event.message))
     for one in following:
         withdraw(state, one, now, "the machine's time zone changed")
         at = msgspec.structs.replace(one.state, decided_at=now.wall, skips=[])
@@ -208,8 +207,6 @@ def apply_clock_changed(state: State, event: ClockChanged, now: Now) -> None:
     note_clocks(state, now)
     if event.able_since is not None:
         state.schedules.able_since = event.able_since
-    if event.message is not None:
-        state.effects.transitions.append(Transition(at=now.wall, type=event.kind, message=event.message))
     look_anew(state, now)
 
 

@@ -43,7 +43,7 @@ def test_a_schedule_runs_is_seen_and_is_gone(shared: Cronoq) -> None:
     assert "succeeded" in shared.ok("recurring", "ls")
     assert shared("recurring", "run", "-f", "tick").stdout == "manual tick\n"
     assert shared.ok("recurring", "pause", "tick") == "paused tick\n"
-    assert shared.ask("recurring", "show", "tick")["recurring"][0]["paused"] is True
+    assert shared.ask("recurring", "show", "tick")["recurring"]["paused"] is True
     assert shared.ok("cron", "rm", "tick") == "removed tick\n"
     assert shared("recurring", "show", "tick").returncode == 3
     assert shared.ask("recurring", "history", "tick")["runs"], "the history stays"
@@ -74,10 +74,10 @@ def test_an_export_imports_to_the_same_schedules(shared: Cronoq, tmp_path: Path)
     for form in (["--crontab"], ["--toml", "--env"]):
         exported = shared.ok("recurring", "export", *form, "a")
         shared.ok("recurring", "import", "-", input=exported)
-        assert shared.ask("recurring", "show", "a")["recurring"][0]["spec"] == before["recurring"][0]["spec"]
+        assert shared.ask("recurring", "show", "a")["recurring"]["spec"] == before["recurring"]["spec"]
     shared.ok("recurring", "rm", "a")
     shared.ok("recurring", "import", "-", input=exported)
-    assert shared.ask("recurring", "show", "a")["recurring"][0]["spec"] == before["recurring"][0]["spec"]
+    assert shared.ask("recurring", "show", "a")["recurring"]["spec"] == before["recurring"]["spec"]
 
 
 def test_a_crontab_is_taken_over_edited_and_given_back(shared: Cronoq, tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_crontab_is_taken_over_edited_and_given_back(shared: Cronoq, tmp_path:
     assert (schedule["paused"], schedule["expr"]) == (False, "0 1 * * *")
     put_program(tmp_path, "editor", "#!/bin/sh\nsed -i 's/0 1 /0 2 /' \"$1\"\n")
     assert shared.ok("recurring", "edit", "one", env=env) == "replaced one\n"
-    assert shared.ask("recurring", "show", "one")["recurring"][0]["spec"]["comment"] == "# mine"
+    assert shared.ask("recurring", "show", "one")["recurring"]["spec"]["comment"] == "# mine"
     put_program(tmp_path, "editor", '#!/bin/sh\necho nonsense >> "$1"\n')
     refused = shared("recurring", "edit", "one", env=env)
     assert refused.returncode == 7

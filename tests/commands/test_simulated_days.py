@@ -28,11 +28,12 @@ class DayStreams(FakeStreams):
     """Streams that know schedules."""
 
     schedules: tuple[Schedule, ...] = ()
+    config = CONFIG
 
     def load_queue(self) -> QueueSnapshot:
         """Nothing waits, and these schedules are kept."""
         kept = LiveState(tasks=[], edges=[], batches=[], pools={}, next_id=1, schedules=list(self.schedules))
-        return QueueSnapshot(parse_settings(CONFIG, "config.toml"), kept)
+        return QueueSnapshot(parse_settings(self.config, "config.toml"), kept)
 
 
 @pytest.fixture

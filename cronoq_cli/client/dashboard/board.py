@@ -153,7 +153,8 @@ class Board:
         place = next((n for n, task in enumerate(self.tasks) if task["id"] == self._follows), None)
         if place is not None and self._follows is not None:
             self.rows.cursor = self.offset + place
-            self.rows.top = self.rows.cursor - distance
+            if self.rows.top:  # who looks at the head of the list goes on seeing it
+                self.rows.top = self.rows.cursor - distance
             self.rows.settle()
         elif self.tasks:
             self._follows = None

@@ -17,7 +17,7 @@ from cronoq_cli.commands.answers import tasks_of
 from cronoq_cli.errors import CronoqError, NoDaemonError, NotFoundError
 from cronoq_cli.logs.tail import Tail
 from cronoq_cli.model.ids import format_ids
-from cronoq_cli.model.lifecycle import WAITING
+from cronoq_cli.model.lifecycle import LIVE, WAITING
 from cronoq_cli.wire.requests import Cancel, Events, Explain, Reply, Request, Selector, ShowTasks
 from cronoq_cli.wire.schedules import Schedules
 
@@ -213,9 +213,16 @@ class Controller:
             beats += 1
             if self.board.is_moving or self.board.panel is Panel.RECURRING or beats % IDLE_PULSES == 0:
                 self._list_wanted.set()
-            task = self.board.chosen.task
-            if self.board.pane is Pane.EXPLAIN and task is not None and task["status"] in WAITING:
+            if self._is_chosen_moving():
                 self._chosen_wanted.set()
+
+    def _is_chosen_moving(self) -> bool:
+        """Whether what the lower part shows changes without an event: a place in line, a progress."""
+        task = self.board.chosen.task
+        if task is None:
+            return False
+        moving = {Pane.EXPLAIN: WAITING, Pane.DETAILS: LIVE}
+        return task["status"] in moving.get(self.board.pane, ())
 
     # -- the selected task -----------------------------------------------------------------------------------------
 

@@ -63,6 +63,7 @@ CHANGING = (
 )
 OTHERWISE = (
     Key("question_mark,f1", "? F1", "help", None, "this help", "help"),
+    Key("ctrl+z", "Ctrl-Z", "suspend", None, "to the shell; fg comes back"),
     Key("ctrl+l", "Ctrl-L", "repaint", None, "draw everything anew"),
     Key("q,ctrl+c,f10", "q", "leave", None, "quit; tasks go on", "quit"),
 )

@@ -36,6 +36,13 @@ def test_the_cursor_stays_on_the_task_it_was_moved_to():
     assert board.selected["id"] == 3
 
 
+def test_the_head_of_the_list_stays_in_sight_when_a_task_comes_before_the_selected_one():
+    board = make_board(*(make_task(n) for n in range(2, 30)))
+    board.move(1)
+    board.take_window(make_window(*(make_task(n) for n in range(30))), NOW)
+    assert (board.rows.top, board.rows.cursor) == (0, 3)
+
+
 def test_a_cursor_that_was_not_moved_stays_where_it_is():
     board = make_board(make_task(1, "running"), make_task(2, "running"))
     board.take_window(make_window(make_task(2, "running"), make_task(1, "succeeded")), NOW)

@@ -372,6 +372,10 @@ class MainScreen(Screen[None]):
         """Draw everything anew, whatever another program has written over it."""
         self._dashboard.repaint()
 
+    def do_suspend(self) -> None:
+        """To the shell, as Ctrl-Z does elsewhere."""
+        self.app.action_suspend_process()
+
     def do_leave(self) -> None:
         """End the dashboard; nothing else ends."""
         self.app.exit(0)
