@@ -28,6 +28,7 @@ from cronoq_cli.wire.requests import (
     Submit,
     WaitTasks,
     Watch,
+    is_read_from_store,
 )
 from cronoq_cli.wire.version import VERSION, is_newer
 
@@ -68,6 +69,7 @@ class SocketGateway:
         self._unanswered = unanswered
         self._connection: Connection | None = None
         self.as_is = False
+        self._said_absent = False
 
     @cached_property
     def paths(self) -> Paths:
@@ -93,6 +95,8 @@ class SocketGateway:
                     return self._answer_offline(request)
                 connection = self.start_for(request)
             self._connection = connection
+            if is_read_from_store(request):
+                return self._read(request)
             reply = self._ask_once(connection, request)
             if reply is not None:
                 return reply
@@ -143,12 +147,16 @@ class SocketGateway:
         return False
 
     def _answer_offline(self, request: Request) -> Reply:
-        from cronoq_cli.client.offline import answer_offline  # brings SQLite along: not for the usual way
-
-        reply = answer_offline(self.paths, request, time.time())
-        if not isinstance(request, DaemonStatus):
+        reply = self._read(request)
+        if not isinstance(request, DaemonStatus) and not self._said_absent:
+            self._said_absent = True
             self.note("no daemon runs; this is what its store says")
         return reply
+
+    def _read(self, request: Request) -> Reply:
+        from cronoq_cli.client.offline import answer_offline  # brings SQLite along: not for the usual way
+
+        return answer_offline(self.paths, request, time.time())
 
     # A daemon where none runs
 

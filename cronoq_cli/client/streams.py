@@ -251,4 +251,4 @@ def _go_on_behind(watch: Watch, message: dict[str, Any]) -> Watch:
     ids = message.get("tasks")
     if "watching" in message and select is not None and select.refs and ids:
         select = Selector(refs=[str(task_id) for task_id in ids])
-    return Watch(after_seq=after, select=select)
+    return Watch(after_seq=after, select=select, filter=watch.filter)

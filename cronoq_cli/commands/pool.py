@@ -12,11 +12,12 @@ from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.declare import argument, group, option, verb
 from cronoq_cli.commands.render.json import print_json
 from cronoq_cli.commands.render.lines import print_line
-from cronoq_cli.commands.render.pools import print_pools
+from cronoq_cli.commands.render.pools import print_pool, print_pools
 from cronoq_cli.commands.spec_options import find_named, parse_count
 from cronoq_cli.config.live import POOL_KEYS, parse_pool_changes
 from cronoq_cli.errors import UsageError
-from cronoq_cli.wire.requests import PausePool, Pools, ResetPool, ResumePool, ScalePool, SetPool
+from cronoq_cli.model.history import add_figures
+from cronoq_cli.wire.requests import PausePool, Pools, ResetPool, ResumePool, ScalePool, SetPool, Stats
 
 MOST_WORKERS = 1_000_000_000
 
@@ -118,8 +119,13 @@ def _done(context: Context, request: ScalePool | SetPool, done: str, json: bool)
 
 def _answer(context: Context, request: Pools, json: bool) -> int:
     reply = ask(context, request, json=json)
+    if json or request.name is not None:
+        found = [reply.doc["pool"]] if "pool" in reply.doc else reply.doc["pools"]
+        add_figures(found, ask(context, Stats(pool=request.name)).doc["stats"])
     if json:
         print_json(context, reply.doc)
+    elif request.name is not None:
+        print_pool(context, reply.doc)
     else:
         print_pools(context, reply.doc)
     return reply.exit

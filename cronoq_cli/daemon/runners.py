@@ -20,7 +20,7 @@ from typing import Any
 
 from cronoq_cli.config.paths import Paths
 from cronoq_cli.daemon.orders import Orders, SentEnvironments
-from cronoq_cli.daemon.reports import read_report_event
+from cronoq_cli.daemon.reports import MALFORMED, read_report_event
 from cronoq_cli.daemon.scheduler import Scheduler
 from cronoq_cli.engine.messages import Action, AttemptEnded, RunnerGone, RunnersCompared, Start
 from cronoq_cli.errors import ConflictError, CronoqError, ProtocolError
@@ -201,6 +201,8 @@ class Runners:
             self._finding[runner.journal] = ""
         with contextlib.suppress(OSError):
             os.unlink(runner.socket)
+        # What the others know has changed since their hello.
+        self.ask_again()
         if self._current is None:
             try:
                 await self._launch()
@@ -231,6 +233,9 @@ class Runners:
                 except (OSError, CronoqError) as error:
                     log.error("task %d cannot be ordered: %s", action.task, error)
                     continue
+                if isinstance(action, Start) and not self.compared.is_set():
+                    # It waited for its commit; the comparison to come must not take it for one that got lost.
+                    runner.known.add((action.task, action.attempt))
                 outgoing.setdefault(runner.name, []).extend(orders)
         for name, orders in outgoing.items():
             link = self._runners[name].link
@@ -254,6 +259,7 @@ class Runners:
         """Connect anew to every runner: each hello says once more what is true."""
         self.compared.clear()
         for runner in self._runners.values():
+            runner.heard = False
             if runner.link is not None:
                 runner.link.cut()
 
@@ -272,7 +278,7 @@ class Runners:
         for message in messages:
             try:
                 self._hear_one(runner, message)
-            except (KeyError, TypeError, ValueError) as error:
+            except MALFORMED as error:
                 log.error("a report of runner %s is malformed (%s): %.200r", runner.name, error, message)
         self._scheduler.settle_parked()
 
@@ -352,6 +358,8 @@ class Runners:
 
     def _compare(self) -> None:
         """When every runner has spoken and no journal is open: what nobody knows of never started, or is lost."""
+        if self.compared.is_set():
+            return  # what has been ordered since, no hello tells
         waiting = [runner for runner in self._runners.values() if not runner.heard]
         if waiting or self._finding or not self._runners or self._current is None:
             return

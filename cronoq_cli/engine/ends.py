@@ -6,6 +6,7 @@ The judgement itself is pure and stands in model/policy.
 from __future__ import annotations
 
 from cronoq_cli.engine import dispatch, occurrences
+from cronoq_cli.engine.history import sum_up_attempt
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.engine.messages import (
     AttemptEnded,
@@ -30,7 +31,7 @@ from cronoq_cli.model.policy import (
     judge,
     read_report,
 )
-from cronoq_cli.model.task import AttemptRecord, OnLost
+from cronoq_cli.model.task import AttemptRecord, Ended, OnLost
 
 
 def apply_attempt_started(state: State, event: AttemptStarted, now: Now) -> bool:
@@ -101,10 +102,20 @@ def _end_running(state: State, task: LiveTask, end: AttemptEnd, now: Now) -> Non
     task.started_at = end.started_at or task.started_at
     task.pid, task.slot, task.stop_cause = None, None, None
     _keep_facts(task, end, report)
-    _write_attempt(state, task, end, _OUTCOMES[verdict.kind], verdict.message)
+    outcome = _OUTCOMES[verdict.kind]
+    _write_attempt(state, task, end, outcome, verdict.message)
+    told = len(state.effects.transitions)
     _MOVES[verdict.kind](state, task, verdict, now)
+    _sum_up(state, task, sum_up_attempt(task, end, outcome), told)
     if task.kill_at is not None and task.is_waiting:
         state.timers.arm_wall(task.kill_at, Due.KILL_AT, task.id)
+
+
+def _sum_up(state: State, task: LiveTask, ended: Ended | None, told: int) -> None:
+    """Let the transition that tells of the end (the first since `told` were there) and the pool have its facts."""
+    if ended is not None:
+        state.effects.transitions[told].ended = ended
+        state.pools[task.pool].times.add(ended)
 
 
 def _keep_facts(task: LiveTask, end: AttemptEnd, report: Report) -> None:

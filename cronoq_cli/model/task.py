@@ -242,8 +242,27 @@ class Edge(msgspec.Struct, frozen=True):
     awaited_until: float | None = None
 
 
+class Ended(msgspec.Struct, frozen=True):
+    """What statistics count of an end: of an attempt, or of a task that came to its end without one.
+
+    `final`: the task's status where that was its end, else None. `outcome`: the attempt's, as in its record, None
+    without one. `wait_s`: from ready to start, of a first attempt. `run_s`: of the attempt. `in_time`: whether it
+    succeeded by its soft deadline, `on_time`: whether it started within the tolerance of its fixed start; None where
+    there was none, or where somebody ended it before that could be told.
+    """
+
+    kind: str
+    final: str | None = None
+    outcome: str | None = None
+    wait_s: float | None = None
+    run_s: float | None = None
+    slots: int = 1
+    in_time: bool | None = None
+    on_time: bool | None = None
+
+
 class Transition(msgspec.Struct, kw_only=True):
-    """One line of the event history. `seq` is given by the store at commit."""
+    """One line of the event history. `seq` is given by the store at commit; `ended` is there where it is an end."""
 
     at: float
     type: str
@@ -254,3 +273,4 @@ class Transition(msgspec.Struct, kw_only=True):
     attempt: int | None = None
     message: str | None = None
     seq: int = 0
+    ended: Ended | None = None

@@ -61,7 +61,7 @@ def test_the_rows_are_those_of_the_tables(old: str):
     assert {*rows.READ, *rows.STATE, *rows.BIRTH} == columns["tasks"]
     assert set(rows.ATTEMPT) == columns["attempts"]
     assert set(rows.BATCH) == columns["batches"]
-    assert set(rows.EVENT) == columns["events"]
+    assert {*rows.EVENT, *rows.END} == columns["events"]
 
 
 def test_an_older_store_is_copied_and_brought_up_to_date(old: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -53,7 +53,8 @@ def test_a_copy_is_made_and_every_row_stays(path: str):
     before = table_dump(path, tables)
     open_store(path).close()
     assert user_version(path) == migrate.newest_version()
-    assert table_dump(path, tables) == before
+    after = table_dump(path, tables)
+    assert after == before
     copy = f"{path}.before-{migrate.newest_version()}"
     assert user_version(copy) == 1
     assert table_dump(copy, tables) == before

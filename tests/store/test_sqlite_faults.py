@@ -227,7 +227,7 @@ def test_what_can_still_be_read_of_a_damaged_row_is_shown(store: SqliteStore, pa
     other.execute("UPDATE tasks SET state = x'00' WHERE id = 1")
     other.execute("UPDATE tasks SET spec = x'00' WHERE id = 2")
     other.execute("INSERT INTO attempts VALUES (1, 1, x'00')")
-    other.execute("INSERT INTO events VALUES (1, 1, x'00')")
+    other.execute("INSERT INTO events (seq, task, record) VALUES (1, 1, x'00')")
     other.close()
     first, second = store.list_tasks([1, 2])
     assert first.spec == task(1, spec={"key": "k"}).spec

@@ -1,16 +1,19 @@
-"""The table of `pool ls` and `status`: how full each pool is, what waits in it, and what it has done."""
+"""The table of `pool ls`: how full each pool is and what waits in it; and all of one pool, with its last 24 hours."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cronoq_cli.commands.context import Context
+from cronoq_cli.commands.render.facts import Fact, layout_facts
 from cronoq_cli.commands.render.layout import Column, layout_table
 from cronoq_cli.commands.render.notes import print_notes
 from cronoq_cli.commands.render.spans import short_span
 from cronoq_cli.commands.render.style import Style, style_of
 from cronoq_cli.commands.render.words import Document, join_facts
+
+_LABELS = 12
 
 
 def print_pools(context: Context, doc: Mapping[str, Any]) -> None:
@@ -41,6 +44,56 @@ def _print_use(context: Context, pool: Document, style: Style) -> None:
         context.out.write("\n" + "\n".join(layout_table(columns, style)) + "\n")
 
 
+def print_pool(context: Context, doc: Mapping[str, Any]) -> None:
+    """Write all facts of a document `{"pool": {...}}`."""
+    pool, style = doc["pool"], style_of(context)
+    lines = [style.paint(f"Pool {pool['name']}: {'paused' if pool['paused'] else 'open'}", "bold")]
+    lines += [*layout_facts(_now(pool), style, _LABELS), "", style.paint("Last 24 hours", "bold")]
+    lines += layout_facts(_past(pool), style, _LABELS)
+    lines += ["", style.paint("In all", "bold"), *layout_facts(_in_all(pool), style, _LABELS)]
+    context.out.write("\n".join(lines) + "\n")
+
+
+def _now(pool: Document) -> Iterator[Fact]:
+    kept = join_facts(*_kept(pool))
+    yield Fact("busy", join_facts(f"{pool['busy']} of {pool['workers']}", kept))
+    yield Fact("scales", _scaling(pool))
+    yield Fact("groups", join_facts(*_groups(pool)) or None)
+    yield Fact("reason", pool["reason"])
+    oldest = pool["oldest_ready_s"]
+    yield Fact("ready", join_facts(_ready(pool["waiting"]), oldest and f"the oldest for {short_span(oldest)}"))
+    for field in ("blocked", "scheduled", "retrying"):
+        yield Fact(field, str(pool[field]) if pool[field] else None)
+
+
+def _past(pool: Document) -> Iterator[Fact]:
+    for field in ("started", "succeeded", "failed", "retried"):
+        yield Fact(field, str(pool[field]), "red" if field == "failed" and pool[field] else None)
+    yield Fact("waits", _times(pool["wait_s"]))
+    yield Fact("runs", _times(pool["run_s"]))
+    yield Fact("deadlines", _share(pool["deadline_hit_rate"], "kept"))
+    yield Fact("fixed starts", _share(pool["fixed_start_hit_rate"], "on time"))
+
+
+def _in_all(pool: Document) -> Iterator[Fact]:
+    yield Fact("worker time", None if pool["worker_s"] is None else short_span(pool["worker_s"]))
+    yield Fact("used", _share(pool["utilisation"], "of it"))
+    yield Fact("cost", None if pool["cost"] is None else f"{pool['cost']:.2f}")
+
+
+def _share(share: float | None, of_what: str) -> str | None:
+    return None if share is None else f"{share:.1%} {of_what}"
+
+
+def _times(times: Mapping[str, float] | None) -> str | None:
+    """`mean 1.2s, half within 1s, 90% within 2s, 99% within 5s`."""
+    if times is None:
+        return None
+    parts = (("p50", "half"), ("p90", "90%"), ("p99", "99%"))
+    within = [f"{label} within {short_span(times[name])}" for name, label in parts]
+    return join_facts(f"mean {short_span(times['mean'])}", *within)
+
+
 def _columns(pools: list[Document]) -> list[Column]:
     states = ["paused" if pool["paused"] else "open" for pool in pools]
     oldest = [short_span(pool["oldest_ready_s"]) for pool in pools]
@@ -54,9 +107,6 @@ def _columns(pools: list[Document]) -> list[Column]:
         _counts("BLOCKED", "blocked", pools),
         _counts("SCHED", "scheduled", pools),
         _counts("RETRY", "retrying", pools),
-        _counts("OK", "succeeded", pools),
-        _counts("FAILED", "failed", pools, colour="red"),
-        _counts("RETRIED", "retried", pools),
         Column("REASON", reasons, least=8, usual="-"),
     ]
 

@@ -190,7 +190,11 @@ def retry(desk: Desk, request: Retry) -> Reply:
 
 
 def _find_batch(desk: Desk, record: TaskRecord) -> Batch | None:
-    return None if record.batch is None else desk.scheduler.store.find_batch(record.batch)
+    """The batch a task is of, also when its last change is not committed yet."""
+    if record.batch is None:
+        return None
+    pending = desk.scheduler.engine.state.effects.batches.get(record.batch)
+    return desk.scheduler.store.find_batch(record.batch) if pending is None else msgspec.structs.replace(pending)
 
 
 def _list_skipped(desk: Desk, records: dict[int, TaskRecord]) -> list[TaskRecord]:

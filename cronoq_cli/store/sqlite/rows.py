@@ -15,7 +15,7 @@ import msgspec
 
 from cronoq_cli.model.lifecycle import LIVE, Status
 from cronoq_cli.model.recurring import PassedSlots, Schedule, ScheduleSpec, ScheduleState
-from cronoq_cli.model.task import AttemptRecord, Batch, Condition, Edge, TaskRecord, TaskSpec, Transition
+from cronoq_cli.model.task import AttemptRecord, Batch, Condition, Edge, Ended, TaskRecord, TaskSpec, Transition
 
 Row = tuple[Any, ...]
 _T = TypeVar("_T")
@@ -47,9 +47,10 @@ def _lean(kind: type[msgspec.Struct], *apart: str) -> Any:
 
 _NOTHING = (None, None, None, None, None)
 _State = _lean(TaskRecord, "id", "spec")
-_Event = _lean(Transition, "id", "seq")
+_Event = _lean(Transition, "id", "seq", "ended")
 _state_of = attrgetter(*_State.__struct_fields__)
 _event_of = attrgetter(*_Event.__struct_fields__)
+_end_of = attrgetter(*Ended.__struct_fields__)
 _encode = msgspec.json.Encoder().encode
 _decoders: dict[Any, Callable[[bytes | str], Any]] = {}
 
@@ -183,6 +184,8 @@ def _salvage_spec(spec: Any) -> TaskSpec:
 
 ATTEMPT = ("task", "number", "record")
 EVENT = ("seq", "task", "record")
+END = ("ended_at", "pool", "kind", "final", "outcome", "wait_s", "run_s", "slots", "in_time", "on_time")
+"""Columns that an event which is an end has beside those of EVENT."""
 BATCH = ("first", "last", "record")
 EDGE = ("task", "target", "awaited", "condition", "awaited_until")
 SCHEDULE = ("name", "env", "spec", "state", "added_at", "updated_at")
@@ -218,6 +221,13 @@ def decode_batch(row: Row) -> Batch:
 def encode_event(seq: int, event: Transition) -> Row:
     """The row of EVENT under the given seq."""
     return seq, event.id, encode_json(_Event(*_event_of(event)))
+
+
+def encode_end(seq: int, event: Transition) -> Row:
+    """The row of EVENT and END under the given seq, for an event that is an end."""
+    ended = event.ended
+    assert ended is not None
+    return *encode_event(seq, event), event.at, event.pool, *_end_of(ended)
 
 
 def decode_event(row: Row) -> Transition:

@@ -104,12 +104,19 @@ class SqliteStore(SqliteReader):
                 self._write_schedules(changes)
             if changes.passed:
                 _write(db, queries.SAVE_PASSED, map(rows.encode_passed, changes.passed))
-            _write(db, queries.SAVE_EVENT, map(rows.encode_event, count(first), changes.transitions))
+            self._write_events(changes.transitions, first)
             if changes.removed:
                 prune.delete_tasks(db, changes.removed)
                 self._env_numbers.clear()
         self._last_seq = last
         return list(range(first, last + 1))
+
+    def _write_events(self, events: list[Transition], first: int) -> None:
+        numbered = list(enumerate(events, first))
+        ends = [rows.encode_end(seq, event) for seq, event in numbered if event.ended is not None]
+        others = [rows.encode_event(seq, event) for seq, event in numbered if event.ended is None]
+        _write(self._db, queries.SAVE_EVENT, others)
+        _write(self._db, queries.SAVE_END, ends)
 
     def _write_tasks(self, changes: Changes) -> None:
         db = self._db
@@ -175,6 +182,10 @@ class SqliteStore(SqliteReader):
         resources = {(name,): state for name, state in changes.resources.items()}
         _keep(db, queries.SAVE_RESOURCE, queries.DROP_RESOURCE, resources)
         _keep(db, queries.SAVE_RUN_TIME, queries.DROP_RUN_TIME, changes.run_times)
+        incidents = {(subject,): incident for subject, incident in changes.incidents.items()}
+        _keep(db, queries.SAVE_INCIDENT, queries.DROP_INCIDENT, incidents)
+        notices = {(name,): notice for name, notice in changes.notices.items()}
+        _keep(db, queries.SAVE_NOTICE, queries.DROP_NOTICE, notices)
 
     def _write_schedules(self, changes: Changes) -> None:
         """Save or drop schedules; an environment that the former one named alone goes."""
@@ -224,6 +235,7 @@ class SqliteStore(SqliteReader):
             next_id=self.next_id(),
             run_times=self.load_run_times(),
             resources=self.load_resources(),
+            incidents=self._incidents(),
             damaged={row[0]: why for row, why in bad},
             schedules=schedules,
             damaged_schedules=damaged_schedules,

@@ -8,7 +8,7 @@ import pytest
 
 from cronoq_cli.commands.render.events import print_event, print_events
 from cronoq_cli.commands.render.lines import print_confirmation, print_ids, print_named
-from cronoq_cli.commands.render.pools import print_pools
+from cronoq_cli.commands.render.pools import print_pool, print_pools
 from cronoq_cli.commands.render.spans import near_now, short_span
 from cronoq_cli.commands.render.status import print_status
 from cronoq_cli.commands.render.task import print_task
@@ -45,9 +45,9 @@ def failed_task() -> dict[str, Any]:
 
 
 POOLS = """\
-POOL     STATE   BUSY  READY                       OLDEST  BLOCKED  SCHED  RETRY   OK  FAILED  RETRIED  REASON
-default  open     8/8  44 (1 critical, 43 normal)   5m45s        2      0      0  123       4        5  -
-media    paused   0/2  0                                -        0      0      0    0       0        0  TARGET
+POOL     STATE   BUSY  READY                       OLDEST  BLOCKED  SCHED  RETRY  REASON
+default  open     8/8  44 (1 critical, 43 normal)   5m45s        2      0      0  -
+media    paused   0/2  0                                -        0      0      0  TARGET
 """.replace("TARGET", "0 to 4 workers, target 1")
 
 SHOWN = """\
@@ -142,7 +142,7 @@ def test_pools_show_how_full_they_are_and_what_waits() -> None:
     context = make_context()
     busy = describe_pool(
         "default", workers=8, busy=8, waiting={"critical": 1, "normal": 43}, oldest_ready_at=NOW - 345, now=NOW,
-        blocked=2, succeeded=123, failed=4, retried=5,
+        blocked=2,
     )  # fmt: skip
     paused = describe_pool("media", workers=2, min=0, max=4, target=1, paused=True)
     print_pools(context, {"pools": [busy, paused]})
@@ -154,6 +154,41 @@ def test_pools_show_what_is_kept_free_and_their_groups() -> None:
     groups = [{"labels": {"gpu": "yes"}, "workers": 2, "busy": 1, "shared": False}]
     print_pools(context, {"pool": describe_pool("batch", workers=2, held=1, reservations=3, groups=groups)})
     assert "  gpu=yes 1/2, 1 held, 3 reserved" in out_of(context)
+
+
+def test_one_pool_is_shown_with_what_it_did() -> None:
+    context = make_context()
+    pool = describe_pool(
+        "batch", workers=4, min=1, max=8, target=4, busy=3, waiting={"low": 2}, oldest_ready_at=1.0, now=61.0
+    )
+    times = {"mean": 2.0, "p50": 1.0, "p90": 4.0, "p99": 90.0}
+    pool |= {
+        "started": 9,
+        "failed": 1,
+        "run_s": times,
+        "utilisation": 0.375,
+        "deadline_hit_rate": 0.9,
+        "worker_s": 75.0,
+    }
+    print_pool(context, {"pool": pool})
+    assert out_of(context).splitlines() == [
+        "Pool batch: open",
+        "  busy          3 of 4",
+        "  scales        1 to 8 workers, target 4",
+        "  ready         2 (2 low), the oldest for 1m",
+        "",
+        "Last 24 hours",
+        "  started       9",
+        "  succeeded     0",
+        "  failed        1",
+        "  retried       0",
+        "  runs          mean 2s, half within 1s, 90% within 4s, 99% within 1m30s",
+        "  deadlines     90.0% kept",
+        "",
+        "In all",
+        "  worker time   1m15s",
+        "  used          37.5% of it",
+    ]
 
 
 def make_events() -> list[dict[str, Any]]:
