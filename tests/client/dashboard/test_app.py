@@ -235,6 +235,21 @@ def test_a_daemon_that_cannot_be_asked_is_asked_again() -> None:
     play(test, make_task(1))
 
 
+def test_a_daemon_that_does_not_answer_is_told_of_and_holds_up_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(controller, "PULSE_S", 0.02)
+    monkeypatch.setattr(controller, "PATIENCE_S", 0.05)
+
+    async def test(seat: Seat) -> None:
+        await seat.see("Log of task 1")
+        seat.daemon.is_awake.clear()
+        await seat.see("the daemon has not answered for")
+        await seat.press("d")
+        await seat.see("Details of task 1")
+        seat.daemon.is_awake.set()
+
+    play(test, make_task(1))
+
+
 def test_details_and_explanation_of_the_selected_task() -> None:
     async def test(seat: Seat) -> None:
         await seat.see("Log of task 1")
