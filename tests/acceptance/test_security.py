@@ -60,7 +60,7 @@ def test_another_user_reaches_neither_daemon_nor_runner_even_through_open_direct
     assert cronoq.wait_for(cronoq.submit("--", "true"))["status"] == "succeeded"
 
 
-def test_links_that_a_task_puts_in_the_place_of_another_ones_files_are_not_followed(cronoq: Any, tmp_path: Path) -> None:
+def test_links_that_a_task_puts_in_the_place_of_anothers_files_are_not_followed(cronoq: Any, tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_text("precious\n")
     first = cronoq.wait_for(cronoq.submit("--", "true"))

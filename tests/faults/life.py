@@ -139,7 +139,9 @@ def main() -> int:
     cronoq.configure(CONFIGURATION)
     try:
         samples, tasks = live(cronoq, words.minutes * 60, words.seed)
-        print(f"{tasks} tasks in {words.minutes:g} minutes, {len(samples)} samples; medians of the second and last quarter")
+        print(
+            f"{tasks} tasks in {words.minutes:g} minutes, {len(samples)} samples; medians of the second and last quarter"
+        )
         grown = judge(samples)
     finally:
         left = cronoq.finish()
