@@ -15,9 +15,10 @@ set -g __cronoq_valued_cronoq_explain --pool -p --status -s --tag -t --name --re
 set -g __cronoq_valued_cronoq_logs --pool -p --status -s --tag -t --name --recurring --lines -n --attempt --since
 set -g __cronoq_valued_cronoq_follow --pool -p --status -s --tag -t --name --recurring --lines -n --attempt --since
 set -g __cronoq_valued_cronoq_wait --pool -p --status -s --tag -t --name --recurring --timeout --result
-set -g __cronoq_valued_cronoq_events --pool -p --status -s --tag -t --name --recurring --after-seq -n
+set -g __cronoq_valued_cronoq_events --pool -p --status -s --tag -t --name --recurring --type -T --since --after-seq -n
 set -g __cronoq_valued_cronoq_stats --window --pool -p --kind
 set -g __cronoq_valued_cronoq_top
+set -g __cronoq_valued_cronoq_metrics --output -o
 set -g __cronoq_valued_cronoq_cancel --pool -p --status -s --tag -t --name --recurring --grace
 set -g __cronoq_valued_cronoq_hold --pool -p --status -s --tag -t --name --recurring
 set -g __cronoq_valued_cronoq_release --pool -p --status -s --tag -t --name --recurring
@@ -31,7 +32,9 @@ set -g __cronoq_valued_cronoq_edit --name -n --pool -p --priority -P --after --a
 set -g __cronoq_valued_cronoq_rm --pool -p --status -s --tag -t --name --recurring
 set -g __cronoq_valued_cronoq_prune --older-than --status -s
 set -g __cronoq_valued_cronoq_report
-set -g __cronoq_valued_cronoq_simulate --workers --without --resource --horizon --limit
+set -g __cronoq_valued_cronoq_simulate --workers --without --resource --from --for --horizon --limit
+set -g __cronoq_valued_cronoq_apply
+set -g __cronoq_valued_cronoq_export
 set -g __cronoq_valued_cronoq_backup
 set -g __cronoq_valued_cronoq_restore
 set -g __cronoq_valued_cronoq_doctor
@@ -59,7 +62,7 @@ set -g __cronoq_valued_cronoq_daemon_reload
 set -g __cronoq_valued_cronoq_daemon_install
 set -g __cronoq_valued_cronoq_daemon_uninstall
 set -g __cronoq_valued_cronoq_recurring
-set -g __cronoq_valued_cronoq_recurring_add --every --tz --overlap --catch-up --catch-up-within --jitter --until --max-runs --pause-after-failures --tolerance --on-miss --deadline-after --hook --pool -p --priority -P --timeout --retries --tag -t --env -E --cwd -C --heartbeat --stop-signal --grace --backoff --retry-on --no-retry-on --success-codes --on-lost --slots --env-file --nice --shell --keep --use --estimate --tenant --on --stdin --stdout -o --stderr -e --kind --umask -c
+set -g __cronoq_valued_cronoq_recurring_add --every --tz --overlap --catch-up --catch-up-within --jitter --until --max-runs --pause-after-failures --tolerance --on-miss --deadline-after --hook --ping --pool -p --priority -P --timeout --retries --tag -t --env -E --cwd -C --heartbeat --stop-signal --grace --backoff --retry-on --no-retry-on --success-codes --on-lost --slots --env-file --nice --shell --keep --use --estimate --tenant --on --stdin --stdout -o --stderr -e --kind --umask --on-success --on-failure --on-end -c
 set -g __cronoq_valued_cronoq_recurring_ls
 set -g __cronoq_valued_cronoq_recurring_show
 set -g __cronoq_valued_cronoq_recurring_history --limit -l --before
@@ -194,6 +197,7 @@ complete -c cronoq -n '__cronoq_at "cronoq"' -a wait -d 'Wait for tasks to end'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a events -d 'Show what happened, oldest first'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a stats -d 'Show figures over a window'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a top -d 'Show a dashboard'
+complete -c cronoq -n '__cronoq_at "cronoq"' -a metrics -d 'Print metrics as OpenMetrics text'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a cancel -d 'Cancel tasks, waiting or running'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a hold -d 'Hold waiting tasks'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a release -d 'Release held tasks'
@@ -208,6 +212,8 @@ complete -c cronoq -n '__cronoq_at "cronoq"' -a rm -d 'Forget ended tasks with t
 complete -c cronoq -n '__cronoq_at "cronoq"' -a prune -d 'Forget ended tasks with their logs, and print how many'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a report -d 'Say something about the task this is called in'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a simulate -d 'Foretell when each task starts and ends'
+complete -c cronoq -n '__cronoq_at "cronoq"' -a apply -d 'Bring pools, resources and schedules to what a file says, and show what changes'
+complete -c cronoq -n '__cronoq_at "cronoq"' -a export -d 'Print what `cronoq apply` reads'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a backup -d 'Copy the whole store to a new file while the daemon goes on, and print its name'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a restore -d 'Put a backup in the place of the store, while no daemon runs'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a doctor -d 'Look at everything cronoq needs, and say of each what is wrong and what to do'
@@ -429,12 +435,14 @@ complete -c cronoq -n '__cronoq_at "cronoq wait"' -l json -d 'Answer with one JS
 complete -c cronoq -n '__cronoq_at "cronoq wait"' -l help -s h -d 'Show the everyday options.'
 complete -c cronoq -n '__cronoq_at "cronoq wait"' -l help-all -d 'Show all options.'
 complete -c cronoq -n '__cronoq_at "cronoq wait"' -a '(__cronoq_ask live , "")' -f
-complete -c cronoq -n '__cronoq_at "cronoq events"' -l pool -s p -d 'Tasks of this pool.' -r -a '(__cronoq_ask pool "" "")' -f
-complete -c cronoq -n '__cronoq_at "cronoq events"' -l status -s s -d 'Tasks in this status (a comma list is any of them).' -r -a '(__cronoq_choose , "" blocked scheduled ready running retrying succeeded failed dead-lettered cancelled skipped missed shed)' -f
+complete -c cronoq -n '__cronoq_at "cronoq events"' -l pool -s p -d 'Events in this pool.' -r -a '(__cronoq_ask pool "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq events"' -l status -s s -d 'Events that led to this status (a comma list is any of them).' -r -a '(__cronoq_choose , "" blocked scheduled ready running retrying succeeded failed dead-lettered cancelled skipped missed shed)' -f
 complete -c cronoq -n '__cronoq_at "cronoq events"' -l tag -s t -d 'Tasks with this tag: K=V, or K for any value.' -x
 complete -c cronoq -n '__cronoq_at "cronoq events"' -l name -d 'Tasks whose name matches the pattern.' -r -a '(__cronoq_ask name "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq events"' -l recurring -d 'Runs of this schedule, or * for those of any.' -r -a '(__cronoq_ask schedule "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq events"' -l all -s a -d 'All tasks this command can act on.'
+complete -c cronoq -n '__cronoq_at "cronoq events"' -l type -s T -d 'Events of this type, such as started or \'failed-*\'.' -x
+complete -c cronoq -n '__cronoq_at "cronoq events"' -l since -d 'Events since this time, or since so long ago.' -x
 complete -c cronoq -n '__cronoq_at "cronoq events"' -l follow -s f -d 'Go on with the events to come.'
 complete -c cronoq -n '__cronoq_at "cronoq events"' -l after-seq -d 'Only events after this number.' -x
 complete -c cronoq -n '__cronoq_at "cronoq events"' -s n -d 'How many: the last ones, or the first after --after-seq; 100.' -x
@@ -451,6 +459,10 @@ complete -c cronoq -n '__cronoq_at "cronoq stats"' -l help-all -d 'Show all opti
 complete -c cronoq -n '__cronoq_at "cronoq top"' -l read-only -s r -d 'Only look: no key changes anything.'
 complete -c cronoq -n '__cronoq_at "cronoq top"' -l help -s h -d 'Show the everyday options.'
 complete -c cronoq -n '__cronoq_at "cronoq top"' -l help-all -d 'Show all options.'
+complete -c cronoq -n '__cronoq_at "cronoq metrics"' -l output -s o -d 'Write to this file, whole or not at all.' -r -F
+complete -c cronoq -n '__cronoq_at "cronoq metrics"' -l json -d 'Answer with one JSON document.'
+complete -c cronoq -n '__cronoq_at "cronoq metrics"' -l help -s h -d 'Show the everyday options.'
+complete -c cronoq -n '__cronoq_at "cronoq metrics"' -l help-all -d 'Show all options.'
 complete -c cronoq -n '__cronoq_at "cronoq cancel"' -l pool -s p -d 'Tasks of this pool.' -r -a '(__cronoq_ask pool "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq cancel"' -l status -s s -d 'Tasks in this status (a comma list is any of them).' -r -a '(__cronoq_choose , "" blocked scheduled ready running retrying succeeded failed dead-lettered cancelled skipped missed shed)' -f
 complete -c cronoq -n '__cronoq_at "cronoq cancel"' -l tag -s t -d 'Tasks with this tag: K=V, or K for any value.' -x
@@ -606,6 +618,10 @@ complete -c cronoq -n '__cronoq_at "cronoq report"' -a '(__cronoq_choose "" = pr
 complete -c cronoq -n '__cronoq_at "cronoq simulate"' -l workers -d 'So many workers, in every pool or in one.' -x
 complete -c cronoq -n '__cronoq_at "cronoq simulate"' -l without -d 'As if these tasks were cancelled.' -r -a '(__cronoq_ask task , "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq simulate"' -l resource -d 'So many permits, or tokens a second, of a resource.' -r -a '(__cronoq_ask resource "" =)' -f
+complete -c cronoq -n '__cronoq_at "cronoq simulate"' -l recurring -d 'Run the schedules, or those of a crontab or export, instead of the queue.'
+complete -c cronoq -n '__cronoq_at "cronoq simulate"' -l from -d 'With --recurring: begin then; now.' -x
+complete -c cronoq -n '__cronoq_at "cronoq simulate"' -l for -d 'With --recurring: for so long; 24h.' -x
+complete -c cronoq -n '__cronoq_at "cronoq simulate"' -l system -d 'FILE has a column with the user, as /etc/crontab.'
 complete -c cronoq -n '__cronoq_at "cronoq simulate"' -l horizon -d 'Stop after so much virtual time.' -x
 complete -c cronoq -n '__cronoq_at "cronoq simulate"' -l gantt -d 'Draw when each task waits and runs.'
 complete -c cronoq -n '__cronoq_at "cronoq simulate"' -l limit -d 'Tasks to show; 50.' -x
@@ -613,6 +629,17 @@ complete -c cronoq -n '__cronoq_at "cronoq simulate"' -l json -d 'Answer with on
 complete -c cronoq -n '__cronoq_at "cronoq simulate"' -l help -s h -d 'Show the everyday options.'
 complete -c cronoq -n '__cronoq_at "cronoq simulate"' -l help-all -d 'Show all options.'
 complete -c cronoq -n '__cronoq_at "cronoq simulate"' -F
+complete -c cronoq -n '__cronoq_at "cronoq apply"' -l dry-run -d 'Only show what would change.'
+complete -c cronoq -n '__cronoq_at "cronoq apply"' -l prune -d 'Remove schedules that the file does not have.'
+complete -c cronoq -n '__cronoq_at "cronoq apply"' -l json -d 'Answer with one JSON document.'
+complete -c cronoq -n '__cronoq_at "cronoq apply"' -l help -s h -d 'Show the everyday options.'
+complete -c cronoq -n '__cronoq_at "cronoq apply"' -l help-all -d 'Show all options.'
+complete -c cronoq -n '__cronoq_at "cronoq apply"' -F
+complete -c cronoq -n '__cronoq_at "cronoq export"' -l all -d 'Also what of pools and resources is as the configuration says.'
+complete -c cronoq -n '__cronoq_at "cronoq export"' -l env -d 'Also the environments of schedules, with their values.'
+complete -c cronoq -n '__cronoq_at "cronoq export"' -l json -d 'Answer with one JSON document.'
+complete -c cronoq -n '__cronoq_at "cronoq export"' -l help -s h -d 'Show the everyday options.'
+complete -c cronoq -n '__cronoq_at "cronoq export"' -l help-all -d 'Show all options.'
 complete -c cronoq -n '__cronoq_at "cronoq backup"' -l check -d 'Copy nothing: check the store, or FILE, page by page.'
 complete -c cronoq -n '__cronoq_at "cronoq backup"' -l json -d 'Answer with one JSON document.'
 complete -c cronoq -n '__cronoq_at "cronoq backup"' -l help -s h -d 'Show the everyday options.'
@@ -764,6 +791,7 @@ complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l tolerance -d 'How 
 complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l on-miss -d 'When it would be later still; run-late.' -r -a '(__cronoq_choose "" "" run-late skip fail)' -f
 complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l deadline-after -d 'Be done so long after the slot: gets more urgent.' -x
 complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l hook -d 'Shell line told of it: on_failure, on_success, on_missed, ...; repeatable.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l ping -d 'Ask this URL at each start and end, as monitoring services want it.' -x
 complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l pool -s p -d 'Pool it runs in; default.' -r -a '(__cronoq_ask pool "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l priority -s P -d 'critical, high, normal or low; normal.' -r -a '(__cronoq_choose "" "" critical high normal low)' -f
 complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l timeout -d 'Stop an attempt that runs longer than this.' -x
@@ -795,6 +823,9 @@ complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l kind -d 'Run times
 complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l clean-env -d 'Take over only HOME, LOGNAME, PATH, SHELL and USER of the environment.'
 complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l umask -d 'File mode mask, octal; the caller\'s.' -x
 complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l split -d 'Keep stdout and stderr apart.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l on-success -d 'Then run this shell line.' -r -a '(__fish_complete_command)' -f
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l on-failure -d 'Run this when it failed.' -r -a '(__fish_complete_command)' -f
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l on-end -d 'Run this when it ended, however.' -r -a '(__fish_complete_command)' -f
 complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -s c -d 'A shell line, in place of COMMAND.' -x
 complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l exec -d 'Never use a shell, not for a single word either.'
 complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l paused -d 'Add it paused: cronoq recurring resume starts it.'

@@ -19,7 +19,6 @@ from cronoq_cli.wire import codec
 from cronoq_cli.wire.codec import RemoteError
 from cronoq_cli.wire.requests import (
     ANY_VERSION,
-    FROM_STORE,
     READS,
     DaemonStatus,
     DaemonStop,
@@ -29,6 +28,7 @@ from cronoq_cli.wire.requests import (
     Submit,
     WaitTasks,
     Watch,
+    is_read_from_store,
 )
 from cronoq_cli.wire.version import VERSION, is_newer
 
@@ -95,7 +95,7 @@ class SocketGateway:
                     return self._answer_offline(request)
                 connection = self.start_for(request)
             self._connection = connection
-            if isinstance(request, FROM_STORE):
+            if is_read_from_store(request):
                 return self._read(request)
             reply = self._ask_once(connection, request)
             if reply is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from cronoq_cli.client.explaining import explain_record
@@ -16,14 +16,26 @@ from cronoq_cli.config.pools import PoolSettings
 from cronoq_cli.config.settings import Settings
 from cronoq_cli.errors import ExitStatus, InvalidError, NoDaemonError, NotFoundError, StoreError, UsageError
 from cronoq_cli.logs.cap import can_cut
+from cronoq_cli.model.event_filter import EventFilter
 from cronoq_cli.model.history import Running, Window, describe_stats
 from cronoq_cli.model.ids import find_run
 from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
+from cronoq_cli.model.metrics import (
+    OLDEST_READY,
+    OLDEST_READY_HELP,
+    TASKS,
+    TASKS_HELP,
+    UP,
+    UP_HELP,
+    describe_families,
+    gauge,
+)
 from cronoq_cli.model.places import describe_cap, log_places
 from cronoq_cli.model.snapshot import Defaults, describe_pool, describe_resource, describe_task, describe_transition
 from cronoq_cli.model.task import Priority, TaskRecord
 from cronoq_cli.model.words import hint_for, is_key
 from cronoq_cli.store.contract import Filter, LiveState, StoreReader, iter_env
+from cronoq_cli.store.events import find_events
 from cronoq_cli.store.sqlite import open_reader
 from cronoq_cli.wire.requests import (
     Complete,
@@ -31,6 +43,7 @@ from cronoq_cli.wire.requests import (
     Events,
     Explain,
     ListTasks,
+    Metrics,
     Pools,
     Reply,
     Request,
@@ -48,6 +61,7 @@ if TYPE_CHECKING:
 LAST_ENDED = 10
 """How many ended tasks a listing shows (specification section 8)."""
 
+_COUNTED = ("blocked", "retrying", "running", "scheduled")
 _LIVE = [status.value for status in LIVE]
 _FINAL = [status.value for status in FINAL]
 _ORDER = (Status.RUNNING, Status.READY, Status.RETRYING, Status.SCHEDULED, Status.BLOCKED)
@@ -62,26 +76,9 @@ def answer_offline(paths: Paths, request: Request, now: float) -> Reply:
         return Reply(doc={"daemon": _describe_absent(paths)}, exit=ExitStatus.NO_DAEMON)
     settings = load_settings(paths.config_file)
     with contextlib.closing(_Offline(paths, settings, now)) as offline:
-        if isinstance(request, ListTasks):
-            return Reply(doc=offline.list_tasks(request))
-        if isinstance(request, ShowTasks):
-            return Reply(doc=offline.show(request))
-        if isinstance(request, Events):
-            return Reply(doc=offline.list_events(request))
-        if isinstance(request, Stats):
-            return Reply(doc={"stats": offline.sum_up(request)})
-        if isinstance(request, Pools):
-            return Reply(doc=offline.list_pools(request))
-        if isinstance(request, Resources):
-            return Reply(doc=offline.list_resources(request))
-        if isinstance(request, Explain):
-            return Reply(doc=offline.explain(request))
-        if isinstance(request, Schedules):
-            return Reply(doc=offline.list_schedules(request))
-        if isinstance(request, ScheduleHistory):
-            return Reply(doc=offline.list_history(request))
-        if isinstance(request, Complete):
-            return Reply(doc=offline.complete(request))
+        answer = _ANSWERS.get(type(request))
+        if answer is not None:
+            return Reply(doc=answer(offline, request))
     raise NoDaemonError("no daemon runs", hint="start one with: cronoq daemon start")
 
 
@@ -193,19 +190,22 @@ class _Offline:
     def list_events(self, request: Events) -> dict[str, Any]:
         reader = self._reader
         if reader is None:
-            return {"events": []}
+            return {"events": [], "last_seq": 0}
         ids = None
         if request.select is not None and not request.select.is_empty():
             ids = [record.id for record in self._select(reader, request.select, list(Status))]
-        limit = -1 if request.limit is None else request.limit
-        if request.after_seq is not None:
-            found = reader.list_transitions(request.after_seq, limit, ids)
-        elif ids is None and request.limit is not None:
-            found = reader.list_transitions(max(reader.last_transition_seq() - limit, 0), limit)
-        else:
-            found = reader.list_transitions(0, (1 << 63) - 1, ids)
-            found = found if request.limit is None else found[-limit:]
-        return {"events": [describe_transition(transition) for transition in found]}
+        wanted = request.filter or EventFilter()
+        for pool in wanted.pools:
+            if pool not in self._settings.pools:
+                raise _unknown_pool(pool, self._settings.pools)
+        last_seq = reader.last_transition_seq()
+        found = find_events(
+            reader, wanted, after_seq=request.after_seq, up_to_seq=last_seq, limit=request.limit, task_ids=ids
+        )
+        return {
+            "events": [describe_transition(event) for event in found],
+            "last_seq": last_seq,
+        }
 
     def sum_up(self, request: Stats) -> dict[str, Any]:
         """The figures of a window; it begins no earlier than the history that is kept."""
@@ -217,7 +217,23 @@ class _Offline:
             raise _unknown_pool(pool, self._settings.pools)
         sums = [one for one in sums if request.kind in (None, one.kind)]
         costs = {name: settings.autoscale.cost_per_worker_second for name, settings in self._settings.pools.items()}
-        return describe_stats(sums, self._list_running(request), window, costs)
+        return {"stats": describe_stats(sums, self._list_running(request), window, costs)}
+
+    def measure(self, request: Metrics) -> dict[str, Any]:
+        """The metrics that make sense without a daemon: that there is none, and what waits."""
+        pools = [self._describe_pool(name, pool) for name, pool in self._settings.pools.items()]
+        tasks = [
+            ({"pool": pool["name"], "status": status}, float(count))
+            for pool in pools
+            for status, count in (("ready", sum(pool["waiting"].values())), *((word, pool[word]) for word in _COUNTED))
+        ]
+        ages = [({"pool": pool["name"]}, pool["oldest_ready_s"] or 0.0) for pool in pools]
+        families = [
+            gauge(UP, UP_HELP, [({}, 0)]),
+            gauge(TASKS, TASKS_HELP, tasks),
+            gauge(OLDEST_READY, OLDEST_READY_HELP, ages, "seconds"),
+        ]
+        return {"metrics": describe_families(families)}
 
     def _list_running(self, request: Stats) -> list[Running]:
         if self._reader is None:
@@ -291,10 +307,13 @@ class _Offline:
         return history_document(self._reader, request, self._now, lambda records: records)
 
     def complete(self, request: Complete) -> dict[str, Any]:
-        from cronoq_cli.commands.candidates import Source, find_candidates  # no other read needs it
+        from cronoq_cli.commands.candidates import Source, find_candidates, name_schedules  # no other read needs it
 
         reader = self._reader
-        source = Source(self._settings, lambda wanted: [] if reader is None else reader.list_where(wanted))
+        if reader is None:
+            source = Source(self._settings, lambda wanted: [])
+        else:
+            source = Source(self._settings, reader.list_where, lambda: name_schedules(reader.list_schedules()))
         return {"words": find_candidates(request.kinds, request.prefix, source)}
 
     def _describe_pool(self, name: str, pool: PoolSettings) -> dict[str, Any]:
@@ -392,6 +411,21 @@ class _Offline:
         if found is None:
             raise NotFoundError(f"no task has the key {ref!r}")
         return [(found.id, found.id)]
+
+
+_ANSWERS: Mapping[type, Callable[[_Offline, Any], dict[str, Any]]] = {
+    ListTasks: _Offline.list_tasks,
+    ShowTasks: _Offline.show,
+    Events: _Offline.list_events,
+    Stats: _Offline.sum_up,
+    Metrics: _Offline.measure,
+    Pools: _Offline.list_pools,
+    Resources: _Offline.list_resources,
+    Explain: _Offline.explain,
+    Schedules: _Offline.list_schedules,
+    ScheduleHistory: _Offline.list_history,
+    Complete: _Offline.complete,
+}
 
 
 def _find_last(reader: StoreReader) -> TaskRecord | None:

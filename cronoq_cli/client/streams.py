@@ -139,9 +139,10 @@ class ClientStreams:
     # The dashboard
 
     def show_dashboard(self, style: Style, *, read_only: bool) -> int:
-        """Show the dashboard until it is left; the exit status."""
+        """Show the dashboard until it is left; the exit status. Raises NoDaemonError when none may be started."""
         from cronoq_cli.client.dashboard.app import run_dashboard  # Textual is for this alone
 
+        self._reach(Watch()).close()
         # What is asked and what is listened to go through gateways of their own: each is used on a thread of its own.
         notes: list[str] = []
         gateways = [SocketGateway(lambda: self._gateway.paths, self._gateway.env, notes.append) for _ in range(2)]
@@ -250,4 +251,4 @@ def _go_on_behind(watch: Watch, message: dict[str, Any]) -> Watch:
     ids = message.get("tasks")
     if "watching" in message and select is not None and select.refs and ids:
         select = Selector(refs=[str(task_id) for task_id in ids])
-    return Watch(after_seq=after, select=select)
+    return Watch(after_seq=after, select=select, filter=watch.filter)

@@ -23,10 +23,10 @@ from cronoq_cli.errors import CronoqError, ExitStatus, UsageError
 from cronoq_cli.model.words import hint_for
 
 VERB_FILES = (
-    *("submit", "run", "ls", "show", "explain", "logs", "wait", "events", "stats", "top"),
+    *("submit", "run", "ls", "show", "explain", "logs", "wait", "events", "stats", "top", "metrics"),
     *("cancel", "hold", "release", "retry", "rerun", "start_now", "move", "priority", "signal", "edit"),
     *("rm", "prune", "pool", "resource", "daemon", "report", "simulate", "recurring"),
-    *("config", "backup", "doctor", "completion"),
+    *("config", "apply", "backup", "doctor", "completion"),
 )
 """The files that declare verbs, in the order of the help."""
 

@@ -34,7 +34,7 @@ class Applied:
 
 def import_text(context: Context, text: str, options: ImportOptions) -> Report:
     """The report of an import of this text. Raises InvalidError; then nothing was changed."""
-    kept = load_kept(context)
+    kept = load_kept(context, to_change=not options.dry_run)
     if not options.system and looks_like_tables(text):
         return _import_tables(context, text, kept, options)
     crontab = read_crontab(text, system=options.system)

@@ -17,11 +17,10 @@ from cronoq_cli.commands.outcome import BROKEN_PIPE
 from cronoq_cli.commands.render.json import print_json
 from cronoq_cli.commands.render.notes import print_notes
 from cronoq_cli.commands.selectors import Selection, get_selector
-from cronoq_cli.commands.spec_options import find_named, parse_number
+from cronoq_cli.commands.spec_options import find_named, parse_number, parse_since
 from cronoq_cli.errors import ConflictError, CronoqError, NotFoundError, UsageError
 from cronoq_cli.logs.files import measure_log
 from cronoq_cli.logs.tail import Sink, Tail
-from cronoq_cli.model.duration import parse_duration
 from cronoq_cli.model.moment import parse_moment
 from cronoq_cli.wire.requests import ShowTasks
 
@@ -116,18 +115,9 @@ def _choose(context: Context, task: Mapping[str, Any], which: LogOptions) -> lis
             raise NotFoundError(f"task {task['id']} has no attempt {number}", hint=f"it has {len(attempts)}")
         return chosen
     if which.since is not None:
-        since_at = _moment(which.since, context)
+        since_at = parse_since(which.since, context)
         return [attempt for attempt in attempts if _ended_at(attempt, context) >= since_at]
     return attempts[-1:]
-
-
-def _moment(text: str, context: Context) -> float:
-    """A length of time means that long ago."""
-    try:
-        return context.now() - parse_duration(text)
-    except UsageError:
-        value = find_named("--since", text, lambda word: parse_moment(word, now=context.now(), zone=context.zone()))
-        return value if value is not None else context.now()
 
 
 def _ended_at(attempt: Mapping[str, Any], context: Context) -> float:

@@ -85,7 +85,7 @@ def build_narrowing(given: Narrowing) -> Selector:
     if given.recurring is not None:
         tags[SCHEDULE_TAG] = None if given.recurring == "*" else given.recurring
     return Selector(
-        pools=_split(given.pool),
+        pools=split_words(given.pool),
         statuses=parse_statuses(given.status),
         tags=tags,
         name_glob=given.name,
@@ -113,7 +113,7 @@ def get_selector(given: Selection) -> Selector:
 def parse_statuses(words: Sequence[str] | None) -> list[str]:
     """Status words, comma lists taken apart, `-` read as `_`."""
     found = []
-    for word in _split(words):
+    for word in split_words(words):
         status = word.lower().replace("-", "_")
         if status not in STATUSES:
             raise UsageError(f"--status: there is no status {word!r}", hint=hint_for(status, STATUSES))
@@ -121,7 +121,8 @@ def parse_statuses(words: Sequence[str] | None) -> list[str]:
     return found
 
 
-def _split(words: Sequence[str] | None) -> list[str]:
+def split_words(words: Sequence[str] | None) -> list[str]:
+    """The words, comma lists taken apart."""
     return [part.strip() for word in words or () for part in word.split(",")]
 
 

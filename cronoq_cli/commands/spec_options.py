@@ -107,6 +107,14 @@ def parse_named(name: str, text: str, parse: Callable[[str], Parsed]) -> Parsed:
         raise UsageError(f"{name}: {error.message}", hint=error.hint) from error
 
 
+def parse_since(text: str, context: Context) -> float:
+    """What `--since` says, in unix seconds: a moment, or how long ago it was. Raises UsageError for what is neither."""
+    try:
+        return context.now() - parse_duration(text)
+    except UsageError:
+        return parse_named("--since", text, lambda word: parse_moment(word, now=context.now(), zone=context.zone()))
+
+
 def find_named(name: str, text: str | None, parse: Callable[[str], Parsed]) -> Parsed | None:
     """As `parse_named`; None when the option was not given."""
     return None if text is None else parse_named(name, text, parse)

@@ -26,7 +26,7 @@ COPY_NAME = "crontab"
 
 def import_crontab(context: Context, data: bytes, options: ImportOptions) -> Report:
     """The report of an import of the crontab; with `--takeover` its lines are comments there at the end."""
-    kept = load_kept(context)
+    kept = load_kept(context, to_change=not options.dry_run)
     taken = set(list_taken_lines(data))
     crontab = read_crontab(give_back_lines(data))
     specs, refused = read_jobs(crontab.jobs, kept, context)
@@ -82,7 +82,7 @@ def _rests(document: dict[str, Any], reason: str) -> bool:
 def give_back(context: Context, *, dry_run: bool) -> Report:
     """Undo a take-over: the lines are jobs again there, their schedules are gone here. Raises NotFoundError."""
     streams = context.need_streams()
-    kept = load_kept(context)
+    kept = load_kept(context, to_change=not dry_run)
     data = streams.read_crontab()
     taken = list_taken_lines(data)
     crontab = read_crontab(give_back_lines(data))

@@ -19,6 +19,7 @@ from cronoq_cli.daemon.handlers import (
     completing,
     explain,
     housekeeping,
+    metrics,
     pools,
     reads,
     recurring,
@@ -30,6 +31,7 @@ from cronoq_cli.daemon.handlers import (
 )
 from cronoq_cli.daemon.service import Service
 from cronoq_cli.errors import CronoqError, UsageError
+from cronoq_cli.model.event_filter import EventFilter
 from cronoq_cli.model.snapshot import describe_transition
 from cronoq_cli.model.task import Transition
 from cronoq_cli.wire import requests, schedules
@@ -79,6 +81,7 @@ HANDLERS: Mapping[type, Callable[[Desk, Any], Reply]] = {
 }
 SERVICE: Mapping[type, Callable[[Service, Any], Reply]] = {
     requests.DaemonStatus: service.status,
+    requests.Metrics: metrics.show_metrics,
     requests.DaemonStop: service.stop,
     requests.Reload: service.reload,
 }
@@ -94,17 +97,17 @@ class Application:
     def __init__(self, desk: Desk, daemon: Service) -> None:
         self._desk = desk
         self._daemon = daemon
-        self._watchers: dict[int, tuple[frozenset[int] | None, Send]] = {}
+        self._watchers: dict[int, tuple[frozenset[int] | None, EventFilter | None, Send]] = {}
         self._next_watcher = 0
         desk.scheduler.on_commit = self._publish
 
     def answer(self, request: Request) -> Reply:
         """Carry out a request. Raises UsageError for one that is not the daemon's to answer."""
+        if requests.is_read_from_store(request):
+            raise UsageError("this is read from the store, not asked of the daemon")
         handler = HANDLERS.get(type(request))
         if handler is not None:
             return handler(self._desk, request)
-        if isinstance(request, requests.FROM_STORE):
-            raise UsageError("this is read from the store, not asked of the daemon")
         return SERVICE[type(request)](self._daemon, request)
 
     def run(self, call: Callable[[], T], done: Callable[[T | BaseException], None]) -> Callable[[], None] | None:
@@ -155,21 +158,22 @@ class Application:
         ids: list[int] | None = None
         if request.select is not None and not request.select.is_empty():
             ids = self._desk.selecting.select(request.select, reads.ALL_STATUSES).ids
-        store = self._desk.scheduler.store
+        store, wanted = self._desk.scheduler.store, request.filter
         last = store.last_transition_seq()
         send({"watching": last if request.after_seq is None else request.after_seq, "tasks": ids})
         after = last if request.after_seq is None else request.after_seq
         while after < last:
             found = store.list_transitions(after, READ_STEP, ids)
             for transition in found:
-                send({"event": describe_transition(transition)})
+                if wanted is None or wanted.wants(transition):
+                    send({"event": describe_transition(transition)})
             after = found[-1].seq if found else last
-        return self._add_watcher(None if ids is None else frozenset(ids), send)
+        return self._add_watcher(None if ids is None else frozenset(ids), wanted, send)
 
-    def _add_watcher(self, ids: frozenset[int] | None, send: Send) -> Callable[[], None]:
+    def _add_watcher(self, ids: frozenset[int] | None, wanted: EventFilter | None, send: Send) -> Callable[[], None]:
         self._next_watcher += 1
         number = self._next_watcher
-        self._watchers[number] = (ids, send)
+        self._watchers[number] = (ids, wanted, send)
         return lambda: self._watchers.pop(number, None) and None
 
     def _publish(self, transitions: list[Transition]) -> None:
@@ -177,8 +181,8 @@ class Application:
             return
         for transition in transitions:
             message = {"event": describe_transition(transition)}
-            for ids, send in list(self._watchers.values()):
-                if ids is None or transition.id in ids:
+            for ids, wanted, send in list(self._watchers.values()):
+                if (ids is None or transition.id in ids) and (wanted is None or wanted.wants(transition)):
                     send(message)
 
 
@@ -190,7 +194,7 @@ class _LocalGateway:
 
     def ask(self, request: Request) -> Reply:
         """Carry out a request. Raises NeedsClient for what the client reads itself."""
-        if isinstance(request, requests.FROM_STORE):
+        if requests.is_read_from_store(request):
             raise NeedsClient
         return self._application.answer(request)
 

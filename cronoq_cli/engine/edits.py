@@ -84,7 +84,7 @@ def _change_pool(state: State, task: LiveTask, spec: TaskSpec) -> None:
     old.leave_status(task)
     demand, times = read_demand(spec), read_times(spec)
     if (spec.pool, spec.priority, demand, times) != (task.pool, task.priority, task.demand, task.times):
-        task.in_heap = False
+        task.entry = None
     task.pool, task.priority, task.slots = spec.pool, spec.priority, spec.slots
     task.demand, task.times = demand, times
     task.wants = task.read_wants()
@@ -156,7 +156,7 @@ def apply_moved(state: State, event: Moved, now: Now) -> list[int]:
 
 def _place(state: State, task: LiveTask, seq: float, now: Now) -> None:
     task.seq = seq
-    task.in_heap = False
+    task.entry = None
     state.touch(task, now)
     if task.status is Status.READY and not task.leased:
         state.settle(task, now)

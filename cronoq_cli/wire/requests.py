@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from cronoq_cli.model.event_filter import EventFilter
 from cronoq_cli.model.task import Backoff, Dependency, TaskSpec
 from cronoq_cli.wire.schedules import ScheduleHistory, ScheduleRequests, Schedules
 
@@ -220,11 +221,13 @@ class Prune(_Request, tag="prune"):
 
 
 class Events(_Request, tag="events"):
-    """Stored transitions after `after_seq`, oldest first; None: the last `limit`."""
+    """Stored transitions after `after_seq`, oldest first; None: the last `limit`. With a filter whoever asks looks
+    through the store itself. The document has the `last_seq` of the history beside them: where to go on."""
 
     after_seq: int | None = None
     limit: int | None = 100
     select: Selector | None = None
+    filter: EventFilter | None = None
 
 
 class Stats(_Request, tag="stats"):
@@ -238,10 +241,12 @@ class Stats(_Request, tag="stats"):
 
 class Watch(_Request, tag="watch"):
     """A stream: transitions after `after_seq` (None: from now on) as they are committed, of the selected tasks or of
-    all, until the client goes away. The first message is `{"watching": seq, "tasks": [ids]}`."""
+    all, those that the filter wants, until the client goes away. The first message is
+    `{"watching": seq, "tasks": [ids]}`."""
 
     after_seq: int | None = None
     select: Selector | None = None
+    filter: EventFilter | None = None
 
 
 class Pools(_Request, tag="pools"):
@@ -305,6 +310,10 @@ class Explain(_Request, tag="explain"):
     select: Selector
 
 
+class Metrics(_Request, tag="metrics"):
+    """What monitoring wants to know, as families of samples (`model/metrics`)."""
+
+
 class Complete(_Request, tag="complete"):
     """Words that begin with `prefix` and can stand where a shell completes one of these `kinds` (commands/candidates);
     the answer has `words`: pairs of a word and what it is."""
@@ -360,6 +369,7 @@ Request = (
     | Resources
     | SetResource
     | Explain
+    | Metrics
     | Complete
     | DaemonStatus
     | DaemonStop
@@ -372,6 +382,7 @@ READS = (
     ShowTasks,
     Events,
     Stats,
+    Metrics,
     Pools,
     Resources,
     Explain,
@@ -382,8 +393,11 @@ READS = (
 )
 """Requests that change nothing: answered from the store when no daemon runs (client/offline)."""
 
-FROM_STORE = (Stats,)
-"""Reads that the client answers from the store also while a daemon runs."""
+
+def is_read_from_store(request: Request) -> bool:
+    """Whether the client answers a read from the store also while a daemon runs: what may take long to find."""
+    return isinstance(request, Stats) or (isinstance(request, Events) and request.filter is not None)
+
 
 ANY_VERSION = (DaemonStatus, DaemonStop)
 """Requests an old daemon answers to a new client, and the reverse."""

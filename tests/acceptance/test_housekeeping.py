@@ -164,6 +164,15 @@ def test_the_configuration_is_written_checked_and_shown(make_cronoq: Callable[..
         assert rows["daemon.share"]["source"] == "default"
         cronoq.ok("daemon", "stop")
     assert cronoq("config", "show", "pools.defualt").returncode == 3
+    file = cronoq.home / "queue.toml"
+    file.write_text("[pools.default]\nworkers = 3\n[recurring.nightly]\nwhen = '0 3 * * *'\nshell = 'x'\n")
+    cronoq.ok("daemon", "start")
+    keys = ["pools.default.workers", "recurring.nightly"]
+    assert [change["key"] for change in cronoq.ask("apply", str(file))["changes"]] == keys
+    file.write_text(cronoq.ok("export"))
+    cronoq.ok("daemon", "stop")
+    assert cronoq.ok("apply", "--dry-run", str(file)) == "nothing to change\n"
+    assert cronoq.ok("__complete", "schedule", "ni") == "nightly\t0 3 * * *\n"
 
 
 def test_words_are_completed_with_a_daemon_and_without_one_and_none_is_started(

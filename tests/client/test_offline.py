@@ -12,8 +12,9 @@ import pytest
 from cronoq_cli.client.offline import answer_offline, count_live
 from cronoq_cli.config.paths import Paths, find_paths, prepare_dirs
 from cronoq_cli.errors import InvalidError, NoDaemonError, NotFoundError, UsageError
+from cronoq_cli.model.event_filter import EventFilter
 from cronoq_cli.model.lifecycle import Status
-from cronoq_cli.model.task import AttemptRecord, Condition, Dependency, Edge, TaskRecord, TaskSpec, Transition
+from cronoq_cli.model.task import AttemptRecord, Condition, Dependency, Edge, Ended, TaskRecord, TaskSpec, Transition
 from cronoq_cli.store.contract import Changes
 from cronoq_cli.store.sqlite import open_store
 from cronoq_cli.wire.requests import (
@@ -27,6 +28,7 @@ from cronoq_cli.wire.requests import (
     Resources,
     Selector,
     ShowTasks,
+    Stats,
 )
 
 NOW = 2000.0
@@ -159,6 +161,11 @@ def test_the_last_events_or_those_behind_one(ask: Callable[[Any], Reply]) -> Non
     assert [event["seq"] for event in ask(Events(after_seq=seqs[0])).doc["events"]] == seqs[1:]
     assert len(ask(Events(limit=None)).doc["events"]) == 10
     assert len(ask(Events(after_seq=0, limit=None)).doc["events"]) == 10
+    assert ask(Events(filter=EventFilter(types=["sub*"], since=1004.0))).doc["last_seq"] == 10
+    since = ask(Events(filter=EventFilter(types=["sub*"], since=1004.0), limit=3)).doc["events"]
+    assert [event["seq"] for event in since] == [8, 9, 10]
+    with pytest.raises(InvalidError, match="unknown pool"):
+        ask(Events(filter=EventFilter(pools=["nosuch"])))
     of_two = ask(Events(select=Selector(refs=["2"]), limit=2)).doc["events"]
     assert [event["id"] for event in of_two] == [2, 2]
 
@@ -234,10 +241,32 @@ def test_a_change_is_not_for_the_store(ask: Callable[[Any], Reply]) -> None:
 
 def test_where_nothing_was_ever_queued_there_is_nothing_and_nothing_is_made(paths: Paths) -> None:
     assert answer_offline(paths, ListTasks(), NOW).doc == {"tasks": [], "more": 0}
-    assert answer_offline(paths, Events(), NOW).doc == {"events": []}
+    assert answer_offline(paths, Events(), NOW).doc == {"events": [], "last_seq": 0}
     assert answer_offline(paths, Pools(), NOW).doc["pools"][0]["name"] == "default"
     for request in (ShowTasks(select=Selector(refs=["1"])), ListTasks(select=Selector(refs=["1"]))):
         with pytest.raises(NotFoundError):
             answer_offline(paths, request, NOW)
     assert count_live(paths) == 0
     assert not os.path.exists(paths.state_dir)
+
+
+def test_figures_of_a_window_are_read_and_begin_no_earlier_than_the_history(paths: Paths) -> None:
+    assert answer_offline(paths, Stats(), NOW).doc["stats"]["pools"] == []
+    prepare_dirs(paths)
+    store = open_store(paths.db)
+    store.claim("test", 1000.0)
+    ends = [Ended("make", "succeeded", "succeeded", 1.0, 2.0), Ended("cc", "failed", "failed", 3.0, 4.0)]
+    told = [Transition(at=1500.0, type="x", id=1, pool="default", ended=ended) for ended in ends]
+    running = task(5, Status.RUNNING, {"kind": "cc"}, started_at=1900.0, attempt=1)
+    store.commit(Changes(new=[running], transitions=[Transition(at=1200.0, type="submitted", id=1), *told]))
+    store.close()
+    stats = answer_offline(paths, Stats(), NOW).doc["stats"]
+    assert (stats["since"], stats["window_s"]) == ("1970-01-01T00:20:00Z", 800.0)
+    assert [(one["kind"], one["started"], one["worker_s"]) for one in stats["kinds"]] == [
+        ("cc", 2, 104.0),
+        ("make", 1, 2.0),
+    ]
+    recent = answer_offline(paths, Stats(window_s=200.0, kind="cc"), NOW).doc["stats"]
+    assert (recent["total"]["started"], recent["total"]["failed"], recent["total"]["worker_s"]) == (1, 0, 100.0)
+    with pytest.raises(InvalidError, match="unknown pool"):
+        answer_offline(paths, Stats(pool="nosuch"), NOW)

@@ -10,6 +10,7 @@ import pytest
 
 from cronoq_cli.commands.context import NeedsClient
 from cronoq_cli.errors import ConflictError, NoDaemonError, NotFoundError, WaitTimeoutError
+from cronoq_cli.model.event_filter import EventFilter
 from cronoq_cli.model.history import Window, describe_stats
 from cronoq_cli.model.snapshot import describe_resource
 from cronoq_cli.wire import requests
@@ -314,13 +315,17 @@ EVENT = {
 
 def test_events_are_listed_and_followed(caller: Caller) -> None:
     assert caller.streams is not None
-    caller.gateway.answer(requests.Events, Reply(doc={"events": [EVENT]}))
-    assert "started" in caller("events", "-n", "5", "--pool", "a").out
-    assert caller.request == requests.Events(limit=5, select=Selector(pools=["a"]))
+    caller.gateway.answer(requests.Events, Reply(doc={"events": [EVENT], "last_seq": 5}))
+    assert "started" in caller("events", "-n", "5", "--pool", "a", "--type", "x-*,y", "--status", "failed", "7").out
+    wanted = EventFilter(pools=["a"], types=["x-*", "y"], statuses=["failed"])
+    assert caller.request == requests.Events(limit=5, select=Selector(refs=["7"]), filter=wanted)
+    caller("events", "--since", "1h")
+    assert caller.request == requests.Events(limit=None, filter=EventFilter(since=NOW - 3600))
+    assert caller("events", "--since", "nonsense").status == 2
     caller.streams.messages = [{"watching": 5, "tasks": None}, {"event": {**EVENT, "seq": 6}}]
     line = caller("events", "--json", "-f", "-n", "5")
     assert [json.loads(text)["seq"] for text in line.out.splitlines()] == [5, 6]
-    assert caller.streams.calls[-1] == ("watch", requests.Watch(after_seq=5))
+    assert caller.streams.calls[-1] == ("watch", requests.Watch(after_seq=5, filter=EventFilter()))
 
 
 def test_pools_are_seen_paused_and_resumed(caller: Caller) -> None:

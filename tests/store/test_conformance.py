@@ -6,8 +6,10 @@ import msgspec
 import pytest
 
 from cronoq_cli.errors import ConflictError, FencedError, StoreError
+from cronoq_cli.model.event_filter import EventFilter
 from cronoq_cli.model.history import Bucket, Window
 from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
+from cronoq_cli.model.notice import Incident, Notice, Told
 from cronoq_cli.model.task import (
     AttemptRecord,
     Backoff,
@@ -20,6 +22,7 @@ from cronoq_cli.model.task import (
     Transition,
 )
 from cronoq_cli.store.contract import Changes, Filter, Store, iter_env
+from cronoq_cli.store.events import find_events
 from tests.store.build import ended, event, task
 from tests.store.conftest import Opener
 
@@ -305,6 +308,23 @@ def test_changed_resources_are_kept_and_reset(store: Store):
     assert store.load_live().resources == store.load_resources()
     store.commit(Changes(resources={"gpu": None, BAD: {"burst": 1.0}, "never": None}))
     assert store.load_resources() == {BAD: {"burst": 1.0}}
+
+
+def test_incidents_are_kept_until_they_close(store: Store):
+    failed = Incident(since=1.0, last_at=2.0, count=3, told=[Told.FAILURE])
+    store.commit(Changes(incidents={"recurring backup": failed, f"pool p key {BAD}": failed}))
+    assert store.load_live().incidents == {"recurring backup": failed, f"pool p key {BAD}": failed}
+    store.commit(Changes(incidents={"recurring backup": None, "never was": None}))
+    assert list(store.load_live().incidents) == [f"pool p key {BAD}"]
+
+
+def test_notices_are_kept_in_their_order_until_they_are_told(store: Store):
+    first, second = (Notice(id=name, told=Told.FAILURE, at=1.0, pool=BAD, task=7) for name in ("z", "a"))
+    store.commit(Changes(notices={"z": first}))
+    store.commit(Changes(notices={"a": second, "z": first}))
+    assert store.list_notices() == [first, second]
+    store.commit(Changes(notices={"z": None}))
+    assert store.list_notices() == [second]
 
 
 def test_what_is_learned_and_changed_belongs_to_the_one_transaction(store: Store):
@@ -684,3 +704,31 @@ def test_the_history_is_read_back_as_it_was_told_whether_an_event_is_an_end_or_n
         (3, "submitted", 1),
     ]
     assert store.first_transition_at() == found[0].at
+
+
+def test_transitions_are_found_backwards_too(store: Store):
+    store.commit(Changes(transitions=[event("x", number % 3) for number in range(10)]))
+    assert [one.seq for one in store.list_transitions_before(9, 3)] == [8, 7, 6]
+    assert [one.seq for one in store.list_transitions_before(100, 50)] == list(range(10, 0, -1))
+    assert [one.seq for one in store.list_transitions_before(10, 2, [0, 1])] == [8, 7]
+    assert store.list_transitions_before(1, 5) == [] == store.list_transitions_before(100, 5, [])
+
+
+def test_events_are_found_by_what_stands_in_them_in_any_stretch(store: Store):
+    many = [
+        Transition(at=1000.0 + n, type="failed-retryable" if n % 5 else "started", pool="ab"[n % 2], status=f"s{n % 3}")
+        for n in range(2500)
+    ]
+    store.commit(Changes(transitions=many))
+
+    def seqs(limit: int | None = None, after: int | None = None, **wanted: object) -> list[int]:
+        found = find_events(store, EventFilter(**wanted), after_seq=after, up_to_seq=2490, limit=limit)
+        return [one.seq for one in found]
+
+    assert seqs(3) == [2488, 2489, 2490]
+    assert seqs(2, after=10) == [11, 12]
+    assert seqs(after=2488) == [2489, 2490]
+    assert seqs(2, pools=["a"], types=["failed-*"]) == [2487, 2489]
+    assert len(seqs(types=["started"])) == 498
+    assert seqs(after=0, limit=1, statuses=["s2"], pools=["b"]) == [6]
+    assert seqs(since=3488.0) == [2489, 2490]

@@ -17,7 +17,7 @@ from cronoq_cli.commands.answers import tasks_of
 from cronoq_cli.errors import CronoqError, NoDaemonError, NotFoundError
 from cronoq_cli.logs.tail import Tail
 from cronoq_cli.model.ids import format_ids
-from cronoq_cli.model.lifecycle import WAITING
+from cronoq_cli.model.lifecycle import LIVE, WAITING
 from cronoq_cli.wire.requests import Cancel, Events, Explain, Reply, Request, Selector, ShowTasks
 from cronoq_cli.wire.schedules import Schedules
 
@@ -52,7 +52,6 @@ class Controller:
         self._up = asyncio.Event()
         self._early: list[Event] | None = []
         self._tail: Tail | None = None
-        self._schedules_refused = False
 
     async def run(self, feed: Feed) -> None:
         """Keep the board in step until cancelled."""
@@ -191,16 +190,10 @@ class Controller:
         self._changed()
 
     async def _load_schedules(self) -> None:
-        if self._schedules_refused:
-            return
         try:
-            reply = await self._ask(Schedules())
-        except NoDaemonError:
-            return
-        except CronoqError:
-            self._schedules_refused = True
-            return
-        self.board.schedules = list(reply.doc["recurring"])
+            self.board.schedules = list((await self._ask(Schedules())).doc["recurring"])
+        except CronoqError as error:
+            self.board.message = (error.line(), "red")
 
     async def _stumble(self, error: CronoqError) -> None:
         if not isinstance(error, NoDaemonError):
@@ -220,9 +213,16 @@ class Controller:
             beats += 1
             if self.board.is_moving or self.board.panel is Panel.RECURRING or beats % IDLE_PULSES == 0:
                 self._list_wanted.set()
-            task = self.board.chosen.task
-            if self.board.pane is Pane.EXPLAIN and task is not None and task["status"] in WAITING:
+            if self._is_chosen_moving():
                 self._chosen_wanted.set()
+
+    def _is_chosen_moving(self) -> bool:
+        """Whether what the lower part shows changes without an event: a place in line, a progress."""
+        task = self.board.chosen.task
+        if task is None:
+            return False
+        moving = {Pane.EXPLAIN: WAITING, Pane.DETAILS: LIVE}
+        return task["status"] in moving.get(self.board.pane, ())
 
     # -- the selected task -----------------------------------------------------------------------------------------
 

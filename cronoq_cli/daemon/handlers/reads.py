@@ -189,10 +189,10 @@ def list_events(desk: Desk, request: Events) -> Reply:
     store = desk.scheduler.store
     ids = None if request.select is None else desk.selecting.select(request.select, ALL_STATUSES).ids
     limit = 1_000_000 if request.limit is None else request.limit
-    after = request.after_seq
-    if after is None:
-        after = 0 if request.limit is None or ids is not None else max(0, store.last_transition_seq() - limit)
-    found = store.list_transitions(after, 1_000_000 if ids is not None and request.after_seq is None else limit, ids)
-    if request.after_seq is None and request.limit is not None:
-        found = found[-limit:]
-    return Reply(doc={"events": [describe_transition(transition) for transition in found]})
+    last_seq = store.last_transition_seq()
+    if request.after_seq is None:
+        found = store.list_transitions_before(last_seq + 1, limit, ids)
+        found.reverse()
+    else:
+        found = store.list_transitions(request.after_seq, limit, ids)
+    return Reply(doc={"events": [describe_transition(transition) for transition in found], "last_seq": last_seq})

@@ -11,6 +11,7 @@ from typing import Any
 
 from cronoq_cli.model.history import EndSums, Window
 from cronoq_cli.model.lifecycle import FINAL, Status
+from cronoq_cli.model.notice import Incident, Notice
 from cronoq_cli.model.recurring import PassedSlots, Schedule
 from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, TaskSpec, Transition
 from cronoq_cli.store.contract import Filter, Leadership, LiveState
@@ -189,14 +190,25 @@ class SqliteReader:
 
     def list_transitions(self, after_seq: int, limit: int, task_ids: Iterable[int] | None = None) -> list[Transition]:
         """Up to `limit` transitions behind `after_seq` in order, of some tasks or of all."""
+        found = self._event_rows((queries.EVENTS, queries.EVENTS_OF), after_seq, limit, task_ids)
+        return [rows.decode_event(row) for row in sorted(found)[:limit]]
+
+    def list_transitions_before(
+        self, before_seq: int, limit: int, task_ids: Iterable[int] | None = None
+    ) -> list[Transition]:
+        """Up to `limit` transitions before `before_seq`, the newest first, of some tasks or of all."""
+        found = self._event_rows((queries.EVENTS_BEFORE, queries.EVENTS_BEFORE_OF), before_seq, limit, task_ids)
+        return [rows.decode_event(row) for row in sorted(found, reverse=True)[:limit]]
+
+    def _event_rows(self, sql: tuple[str, str], seq: int, limit: int, task_ids: Iterable[int] | None) -> list[rows.Row]:
+        """The rows that one of two statements finds: of all events, or of some tasks'."""
         if task_ids is None:
-            return [rows.decode_event(row) for row in self._rows(queries.EVENTS, (after_seq, limit))]
-        found = [
+            return self._rows(sql[0], (seq, limit))
+        return [
             row
             for chunk in _chunks(sorted(set(task_ids)))
-            for row in self._rows(queries.EVENTS_OF.format(marks=queries.marks(len(chunk))), (after_seq, *chunk, limit))
+            for row in self._rows(sql[1].format(marks=queries.marks(len(chunk))), (seq, *chunk, limit))
         ]
-        return [rows.decode_event(row) for row in sorted(found)[:limit]]
 
     def last_transition_seq(self) -> int:
         """The seq of the newest transition, 0 before the first."""
@@ -245,6 +257,14 @@ class SqliteReader:
                 found[rows.plain_text(name)] = rows.decode_json(data, dict[str, object])
         return found
 
+    def list_notices(self) -> list[Notice]:
+        """The notices whose hooks are still to run, oldest first; what cannot be read is left out."""
+        found: list[Notice] = []
+        for (data,) in self._rows(queries.NOTICES):
+            with contextlib.suppress(rows.DamagedRowError):
+                found.append(rows.decode_json(data, Notice))
+        return found
+
     def list_schedules(self) -> list[Schedule]:
         """All schedules that can be decoded, by name."""
         return self._read_schedules()[0]
@@ -289,6 +309,7 @@ class SqliteReader:
                 next_id=self.next_id(),
                 run_times=self.load_run_times(),
                 resources=self.load_resources(),
+                incidents=self._incidents(),
                 damaged=damaged_rows,
                 schedules=schedules,
                 damaged_schedules=damaged_schedules,
@@ -311,6 +332,13 @@ class SqliteReader:
             rows.plain_text(name): rows.decode_json(state, dict[str, object])
             for name, state in self._rows(queries.POOLS)
         }
+
+    def _incidents(self) -> dict[str, Incident]:
+        found: dict[str, Incident] = {}
+        for subject, data in self._rows(queries.INCIDENTS):
+            with contextlib.suppress(rows.DamagedRowError):
+                found[rows.plain_text(subject)] = rows.decode_json(data, Incident)
+        return found
 
     def next_id(self) -> int:
         """The smallest id that was never given to a task."""
