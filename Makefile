@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 BENCH_FILE ?= benchmarks/last.json
 
-.PHONY: help try bench bench-quick test check format docs coverage clean
+.PHONY: help try bench bench-quick soak faults test check format docs coverage clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import shutil
@@ -58,7 +59,8 @@ def read_status(pid: int, name: str) -> int:
 
 def take_sample(cronoq: Cronoq) -> Sample | None:
     """None while one of the processes is not there."""
-    daemon, runners = cronoq.find_daemon(), cronoq.list_runners()
+    about = cronoq.status()
+    daemon, runners = about["pid"], about["runners"]
     if daemon is None or not runners:
         return None
     files = [path for path in cronoq.home.glob("cronoq.db*") if path.exists()]
@@ -78,7 +80,7 @@ def add_load(cronoq: Cronoq, draw: random.Random) -> int:
     """A handful of tasks of one kind; how many."""
     kind = draw.randrange(6)
     if kind == 0:
-        lines = "".join('{"command": ["true"], "name": "n%d"}\n' % n for n in range(60))
+        lines = "".join(json.dumps({"command": ["true"], "name": f"n{n}"}) + "\n" for n in range(60))
         cronoq("submit", "--batch", "-", input=lines)
         return 60
     if kind == 1:
@@ -139,9 +141,7 @@ def main() -> int:
     cronoq.configure(CONFIGURATION)
     try:
         samples, tasks = live(cronoq, words.minutes * 60, words.seed)
-        print(
-            f"{tasks} tasks in {words.minutes:g} minutes, {len(samples)} samples; medians of the second and last quarter"
-        )
+        print(f"{tasks} tasks in {words.minutes:g} minutes, {len(samples)} samples; medians of second and last quarter")
         grown = judge(samples)
     finally:
         left = cronoq.finish()

@@ -1,4 +1,4 @@
-"""The machine has no more descriptors: the daemon and the runner say so or wait, and go on by themselves when it has."""
+"""No descriptors are left: the daemon and the runner say so or wait, and go on by themselves when there are some."""
 
 from __future__ import annotations
 
