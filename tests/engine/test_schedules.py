@@ -598,3 +598,28 @@ def test_a_start_made_ahead_is_taken_back_with_its_schedule():
     told.story.handle(SchedulesApplied(removed=["job"]))
     told.story.pass_time(HOUR_S)
     assert not any(task.status in LIVE for task in told.occurrences())
+
+
+# -- many ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_thousand_schedules_due_in_one_second_are_tasks_in_few_steps_and_cost_nothing_until_then():
+    told, many = Recurring(Story(8)), 1000
+    story = told.story
+    specs = [ScheduleSpec(name=f"s{n}", expr="0 * * * *", template=spec("job")) for n in range(many)]
+    story.handle(SchedulesApplied(specs))
+    timers = story.engine.state.timers
+    for _ in range(30):
+        story.pass_time(60)
+        assert story.engine.next_due_s(story.now) == HOUR_S - (story.now.wall - MIDNIGHT)
+    story.pass_time(HOUR_S / 2)
+    assert 0 < len(story.shelf.tasks) <= 128
+    assert len(story.started()) == 8
+    steps = 1
+    while story.engine.next_due_s(story.now) == 0.0:
+        story.handle(TimePassed())
+        steps += 1
+    assert len(story.shelf.tasks) == many
+    assert steps <= 16
+    assert not timers.is_due(story.now)
+    assert {one.state.next_at for one in story.shelf.schedules.values()} == {MIDNIGHT + 2 * HOUR_S}
