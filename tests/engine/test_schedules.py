@@ -600,6 +600,20 @@ def test_a_start_made_ahead_is_taken_back_with_its_schedule():
     assert not any(task.status in LIVE for task in told.occurrences())
 
 
+def test_a_start_that_was_taken_back_is_made_again_when_its_schedule_goes_on():
+    told = Recurring(Story(PoolPlan(2, max_hold_s=300.0)))
+    told.add(expr="0 * * * *", reserve=True)
+    told.story.pass_time(HOUR_S - 300)
+    told.story.handle(SchedulesPaused(["job"]))
+    told.story.crash()
+    told.story.handle(SchedulesResumed(["job"]))
+    told.add(expr="0 * * * *", reserve=True, tolerance_s=5.0)
+    told.story.pass_time(300)
+    assert [task.status for task in told.occurrences()] == [Status.CANCELLED, Status.CANCELLED, Status.RUNNING]
+    assert told.state().runs == 1
+    assert told.state().withdrawn == []
+
+
 # -- many ------------------------------------------------------------------------------------------------------------
 
 
