@@ -467,7 +467,7 @@ def test_each_occurrence_has_its_reactions_a_manual_one_too(told: Recurring):
     told.story.end(first.id, 1)
     reactions = [task for task in told.story.shelf.tasks.values() if task.spec.reaction]
     assert {task.spec.name: task.status for task in reactions} == {"tell": Status.RUNNING, "praise": Status.SKIPPED}
-    assert {task.spec.recurring for task in reactions} == {""}
+    assert {(task.spec.recurring, task.spec.after[0].ref) for task in reactions} == {("", str(first.id))}
     told.story.end(reactions[0].id if reactions[0].spec.name == "tell" else reactions[1].id)
     manual = told.story.handle(OccurrenceAsked("job"))
     told.story.end(manual)
