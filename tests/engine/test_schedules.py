@@ -460,6 +460,21 @@ def test_a_manual_occurrence_is_refused_as_a_submission_is():
         told.story.handle(OccurrenceAsked("job"))
 
 
+def test_each_occurrence_has_its_reactions_a_manual_one_too(told: Recurring):
+    told.add(expr="* * * * *", reactions={"on_failure": ["tell"], "on_success": ["praise"]})
+    told.story.pass_time(60)
+    (first,) = told.occurrences()
+    told.story.end(first.id, 1)
+    reactions = [task for task in told.story.shelf.tasks.values() if task.spec.reaction]
+    assert {task.spec.name: task.status for task in reactions} == {"tell": Status.RUNNING, "praise": Status.SKIPPED}
+    assert {task.spec.recurring for task in reactions} == {""}
+    told.story.end(reactions[0].id if reactions[0].spec.name == "tell" else reactions[1].id)
+    manual = told.story.handle(OccurrenceAsked("job"))
+    told.story.end(manual)
+    newest = {task.spec.name: task.status for task in told.story.shelf.tasks.values() if task.id > manual}
+    assert newest == {"tell": Status.SKIPPED, "praise": Status.RUNNING}
+
+
 def test_slots_are_left_out_as_asked(told: Recurring):
     told.add(expr="* * * * *", overlap=Overlap.ALLOW)
     told.add("every", every_s=60.0, overlap=Overlap.ALLOW)
