@@ -178,9 +178,10 @@ class LivePool:
         self.enter_victims(task)
 
     def change_status(self, task: LiveTask, target: Status) -> None:
-        """A live task of this pool has another status from here on."""
+        """A task of this pool has another status from here on."""
         counts, before = self.counts, task.status
-        counts[before] -= 1
+        if before in counts:
+            counts[before] -= 1
         if before is READY:
             self._count_ready(task, -1)
         task.status = target
