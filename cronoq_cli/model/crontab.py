@@ -285,6 +285,11 @@ def _split_user(rest: str) -> tuple[str, str]:
     return match[1], match[2] or ""
 
 
+def reads_as_variable(line: str) -> bool:
+    """Whether a line sets a variable, as `@daily =x` does to cron too."""
+    return _VARIABLE.fullmatch(line) is not None
+
+
 def split_command(text: str) -> tuple[str, str | None]:
     """The command and its standard input: the first bare `%` divides them, further ones are newlines.
 

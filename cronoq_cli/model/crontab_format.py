@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Sequence
 
 from cronoq_cli.errors import InvalidError
-from cronoq_cli.model.crontab import OPTIONS_MARK, CrontabJob, split_command
+from cronoq_cli.model.crontab import OPTIONS_MARK, CrontabJob, reads_as_variable, split_command
 
 TAKEN = "#cronoq# "
 """Stands before a line of the user's crontab that runs here now."""
@@ -43,8 +43,10 @@ def _format_job(job: CrontabJob, system: bool) -> str:
         raise _no_spelling(job, "its time has seconds")
     if system and not job.user:
         raise _no_spelling(job, "it has no user for the column of a system crontab")
-    line = f"{job.expr} {job.user} " if system else f"{job.expr} "
-    return line + _join_command(job)
+    line = (f"{job.expr} {job.user} " if system else f"{job.expr} ") + _join_command(job)
+    if reads_as_variable(line):
+        raise _no_spelling(job, "its command begins with =, so that the line would set a variable")
+    return line
 
 
 def _join_command(job: CrontabJob) -> str:

@@ -294,6 +294,12 @@ def test_an_export_names_the_job_that_has_no_spelling_there() -> None:
         format_crontab([job])
 
 
+def test_a_line_that_would_set_a_variable_has_no_spelling() -> None:
+    job = CrontabJob(line=1, name="odd", expr="@daily", command="=x")
+    with pytest.raises(InvalidError, match="odd cannot be written into a crontab: its command begins with ="):
+        format_crontab([job])
+
+
 def test_jobs_of_the_machines_zone_come_first() -> None:
     abroad = CrontabJob(line=1, name="abroad", expr="0 1 * * *", command="a", tz="Asia/Tokyo")
     home = CrontabJob(line=2, name="home", expr="0 2 * * *", command="b")
