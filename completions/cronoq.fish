@@ -32,7 +32,9 @@ set -g __cronoq_valued_cronoq_edit --name -n --pool -p --priority -P --after --a
 set -g __cronoq_valued_cronoq_rm --pool -p --status -s --tag -t --name --recurring
 set -g __cronoq_valued_cronoq_prune --older-than --status -s
 set -g __cronoq_valued_cronoq_report
-set -g __cronoq_valued_cronoq_simulate --workers --without --resource --horizon --limit
+set -g __cronoq_valued_cronoq_simulate --workers --without --resource --from --for --horizon --limit
+set -g __cronoq_valued_cronoq_apply
+set -g __cronoq_valued_cronoq_export
 set -g __cronoq_valued_cronoq_backup
 set -g __cronoq_valued_cronoq_restore
 set -g __cronoq_valued_cronoq_doctor
@@ -64,7 +66,7 @@ set -g __cronoq_valued_cronoq_daemon_reload
 set -g __cronoq_valued_cronoq_daemon_install
 set -g __cronoq_valued_cronoq_daemon_uninstall
 set -g __cronoq_valued_cronoq_recurring
-set -g __cronoq_valued_cronoq_recurring_add --every --tz --overlap --catch-up --catch-up-within --jitter --until --max-runs --pause-after-failures --tolerance --on-miss --deadline-after --hook --pool -p --priority -P --timeout --retries --tag -t --env -E --cwd -C --heartbeat --stop-signal --grace --backoff --retry-on --no-retry-on --success-codes --on-lost --slots --env-file --nice --shell --keep --use --estimate --tenant --on --stdin --stdout -o --stderr -e --kind --umask -c
+set -g __cronoq_valued_cronoq_recurring_add --every --tz --overlap --catch-up --catch-up-within --jitter --until --max-runs --pause-after-failures --tolerance --on-miss --deadline-after --hook --ping --pool -p --priority -P --timeout --retries --tag -t --env -E --cwd -C --heartbeat --stop-signal --grace --backoff --retry-on --no-retry-on --success-codes --on-lost --slots --env-file --nice --shell --keep --use --estimate --tenant --on --stdin --stdout -o --stderr -e --kind --umask --on-success --on-failure --on-end -c
 set -g __cronoq_valued_cronoq_recurring_ls
 set -g __cronoq_valued_cronoq_recurring_show
 set -g __cronoq_valued_cronoq_recurring_history --limit -l --before
@@ -214,6 +216,8 @@ complete -c cronoq -n '__cronoq_at "cronoq"' -a rm -d 'Forget ended tasks with t
 complete -c cronoq -n '__cronoq_at "cronoq"' -a prune -d 'Forget ended tasks with their logs, and print how many'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a report -d 'Say something about the task this is called in'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a simulate -d 'Foretell when each task starts and ends'
+complete -c cronoq -n '__cronoq_at "cronoq"' -a apply -d 'Bring pools, resources and schedules to what a file says, and show what changes'
+complete -c cronoq -n '__cronoq_at "cronoq"' -a export -d 'Print what `cronoq apply` reads'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a backup -d 'Copy the whole store to a new file while the daemon goes on, and print its name'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a restore -d 'Put a backup in the place of the store, while no daemon runs'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a doctor -d 'Look at everything cronoq needs, and say of each what is wrong and what to do'
@@ -622,6 +626,10 @@ complete -c cronoq -n '__cronoq_at "cronoq report"' -a '(__cronoq_choose "" = pr
 complete -c cronoq -n '__cronoq_at "cronoq simulate"' -l workers -d 'So many workers, in every pool or in one.' -x
 complete -c cronoq -n '__cronoq_at "cronoq simulate"' -l without -d 'As if these tasks were cancelled.' -r -a '(__cronoq_ask task , "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq simulate"' -l resource -d 'So many permits, or tokens a second, of a resource.' -r -a '(__cronoq_ask resource "" =)' -f
+complete -c cronoq -n '__cronoq_at "cronoq simulate"' -l recurring -d 'Run the schedules, or those of a crontab or export, instead of the queue.'
+complete -c cronoq -n '__cronoq_at "cronoq simulate"' -l from -d 'With --recurring: begin then; now.' -x
+complete -c cronoq -n '__cronoq_at "cronoq simulate"' -l for -d 'With --recurring: for so long; 24h.' -x
+complete -c cronoq -n '__cronoq_at "cronoq simulate"' -l system -d 'FILE has a column with the user, as /etc/crontab.'
 complete -c cronoq -n '__cronoq_at "cronoq simulate"' -l horizon -d 'Stop after so much virtual time.' -x
 complete -c cronoq -n '__cronoq_at "cronoq simulate"' -l gantt -d 'Draw when each task waits and runs.'
 complete -c cronoq -n '__cronoq_at "cronoq simulate"' -l limit -d 'Tasks to show; 50.' -x
@@ -629,6 +637,17 @@ complete -c cronoq -n '__cronoq_at "cronoq simulate"' -l json -d 'Answer with on
 complete -c cronoq -n '__cronoq_at "cronoq simulate"' -l help -s h -d 'Show the everyday options.'
 complete -c cronoq -n '__cronoq_at "cronoq simulate"' -l help-all -d 'Show all options.'
 complete -c cronoq -n '__cronoq_at "cronoq simulate"' -F
+complete -c cronoq -n '__cronoq_at "cronoq apply"' -l dry-run -d 'Only show what would change.'
+complete -c cronoq -n '__cronoq_at "cronoq apply"' -l prune -d 'Remove schedules that the file does not have.'
+complete -c cronoq -n '__cronoq_at "cronoq apply"' -l json -d 'Answer with one JSON document.'
+complete -c cronoq -n '__cronoq_at "cronoq apply"' -l help -s h -d 'Show the everyday options.'
+complete -c cronoq -n '__cronoq_at "cronoq apply"' -l help-all -d 'Show all options.'
+complete -c cronoq -n '__cronoq_at "cronoq apply"' -F
+complete -c cronoq -n '__cronoq_at "cronoq export"' -l all -d 'Also what of pools and resources is as the configuration says.'
+complete -c cronoq -n '__cronoq_at "cronoq export"' -l env -d 'Also the environments of schedules, with their values.'
+complete -c cronoq -n '__cronoq_at "cronoq export"' -l json -d 'Answer with one JSON document.'
+complete -c cronoq -n '__cronoq_at "cronoq export"' -l help -s h -d 'Show the everyday options.'
+complete -c cronoq -n '__cronoq_at "cronoq export"' -l help-all -d 'Show all options.'
 complete -c cronoq -n '__cronoq_at "cronoq backup"' -l check -d 'Copy nothing: check the store, or FILE, page by page.'
 complete -c cronoq -n '__cronoq_at "cronoq backup"' -l json -d 'Answer with one JSON document.'
 complete -c cronoq -n '__cronoq_at "cronoq backup"' -l help -s h -d 'Show the everyday options.'
@@ -815,6 +834,7 @@ complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l tolerance -d 'How 
 complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l on-miss -d 'When it would be later still; run-late.' -r -a '(__cronoq_choose "" "" run-late skip fail)' -f
 complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l deadline-after -d 'Be done so long after the slot: gets more urgent.' -x
 complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l hook -d 'Shell line told of it: on_failure, on_success, on_missed, ...; repeatable.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l ping -d 'Ask this URL at each start and end, as monitoring services want it.' -x
 complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l pool -s p -d 'Pool it runs in; default.' -r -a '(__cronoq_ask pool "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l priority -s P -d 'critical, high, normal or low; normal.' -r -a '(__cronoq_choose "" "" critical high normal low)' -f
 complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l timeout -d 'Stop an attempt that runs longer than this.' -x
@@ -846,6 +866,9 @@ complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l kind -d 'Run times
 complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l clean-env -d 'Take over only HOME, LOGNAME, PATH, SHELL and USER of the environment.'
 complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l umask -d 'File mode mask, octal; the caller\'s.' -x
 complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l split -d 'Keep stdout and stderr apart.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l on-success -d 'Then run this shell line.' -r -a '(__fish_complete_command)' -f
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l on-failure -d 'Run this when it failed.' -r -a '(__fish_complete_command)' -f
+complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l on-end -d 'Run this when it ended, however.' -r -a '(__fish_complete_command)' -f
 complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -s c -d 'A shell line, in place of COMMAND.' -x
 complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l exec -d 'Never use a shell, not for a single word either.'
 complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l paused -d 'Add it paused: cronoq recurring resume starts it.'

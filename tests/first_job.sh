@@ -29,4 +29,10 @@ show ls
 show run -- sh -c 'echo "this one is watched to its end"; exit 0'
 
 [ "$("$cronoq" logs last)" = "this one is watched to its end" ]
+
+show recurring add nightly '30 2 * * *' -- echo "every night"
+show recurring run -f nightly
+show recurring ls
+
+[ "$("$cronoq" recurring run -f nightly 2>/dev/null)" = "every night" ]
 printf '\nIt works. The command is %s; its daemon and files of this trial are gone again.\n' "$cronoq"

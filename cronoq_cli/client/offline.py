@@ -286,7 +286,7 @@ class _Offline:
         if reader is None:
             raise NotFoundError("nothing matched: there is no task yet")
         records = self._select(reader, request.select, list(Status))
-        found = [explain_record(record, reader.list_edges(record.id)) for record in records]
+        found = [_explain(reader, record) for record in records]
         return {"explain": found[0] if len(found) == 1 else found}
 
     def list_schedules(self, request: Schedules) -> dict[str, Any]:
@@ -307,10 +307,13 @@ class _Offline:
         return history_document(self._reader, request, self._now, lambda records: records)
 
     def complete(self, request: Complete) -> dict[str, Any]:
-        from cronoq_cli.commands.candidates import Source, find_candidates  # no other read needs it
+        from cronoq_cli.commands.candidates import Source, find_candidates, name_schedules  # no other read needs it
 
         reader = self._reader
-        source = Source(self._settings, lambda wanted: [] if reader is None else reader.list_where(wanted))
+        if reader is None:
+            source = Source(self._settings, lambda wanted: [])
+        else:
+            source = Source(self._settings, reader.list_where, lambda: name_schedules(reader.list_schedules()))
         return {"words": find_candidates(request.kinds, request.prefix, source)}
 
     def _describe_pool(self, name: str, pool: PoolSettings) -> dict[str, Any]:
@@ -455,3 +458,9 @@ def _read_env(reader: StoreReader, record: TaskRecord) -> Iterator[tuple[str, st
 
 def _unknown_pool(name: str, pools: Iterable[str]) -> InvalidError:
     return InvalidError(f"unknown pool {name!r}", hint=hint_for(name, list(pools)), code="unknown-pool")
+
+
+def _explain(reader: StoreReader, record: TaskRecord) -> dict[str, Any]:
+    edges = reader.list_edges(record.id, closed=record.status in FINAL)
+    batch = None if record.batch is None else reader.find_batch(record.batch)
+    return explain_record(record, edges, reader.list_attempts(record.id), batch)

@@ -139,9 +139,10 @@ class ClientStreams:
     # The dashboard
 
     def show_dashboard(self, style: Style, *, read_only: bool) -> int:
-        """Show the dashboard until it is left; the exit status."""
+        """Show the dashboard until it is left; the exit status. Raises NoDaemonError when none may be started."""
         from cronoq_cli.client.dashboard.app import run_dashboard  # Textual is for this alone
 
+        self._reach(Watch()).close()
         # What is asked and what is listened to go through gateways of their own: each is used on a thread of its own.
         notes: list[str] = []
         gateways = [SocketGateway(lambda: self._gateway.paths, self._gateway.env, notes.append) for _ in range(2)]

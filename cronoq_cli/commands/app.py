@@ -26,7 +26,7 @@ VERB_FILES = (
     *("submit", "run", "ls", "show", "explain", "logs", "wait", "events", "stats", "top", "metrics"),
     *("cancel", "hold", "release", "retry", "rerun", "start_now", "move", "priority", "signal", "edit"),
     *("rm", "dead", "prune", "pool", "resource", "daemon", "report", "simulate", "recurring"),
-    *("config", "backup", "doctor", "completion"),
+    *("config", "apply", "backup", "doctor", "completion"),
 )
 """The files that declare verbs, in the order of the help."""
 

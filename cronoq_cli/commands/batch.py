@@ -105,6 +105,8 @@ def _scalar(key: str, value: Any) -> str:
         return value
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise UsageError(f"{key}: {value!r} is not text or a number")
+    if isinstance(value, int):
+        return str(value)
     # Whole numbers such as 5.0 are written as people would; exponents never reach the parsers of durations.
     return str(int(value)) if value == value and abs(value) < 1e15 and value == int(value) else f"{value:f}"
 

@@ -6,6 +6,7 @@ answers such a line without parsing it as a command: a key was pressed, and some
 
 from __future__ import annotations
 
+import zoneinfo
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,7 +19,9 @@ from cronoq_cli.commands.declare import argument, verb
 from cronoq_cli.commands.render.text import escape_for_terminal
 from cronoq_cli.config.effective import Changes, list_values
 from cronoq_cli.config.settings import Settings
+from cronoq_cli.model.duration import format_duration
 from cronoq_cli.model.lifecycle import FINAL, LIVE, WAITING, Status
+from cronoq_cli.model.recurring import Schedule
 from cronoq_cli.model.task import TaskRecord
 from cronoq_cli.store.contract import Filter
 from cronoq_cli.wire.requests import Complete
@@ -91,8 +94,6 @@ def _size_of(resource: Any) -> str:
 
 @lru_cache(maxsize=1)
 def _zones() -> tuple[str, ...]:
-    import zoneinfo
-
     return tuple(sorted(zoneinfo.available_timezones()))
 
 
@@ -130,6 +131,14 @@ def _newest(
 
 def _about(task: TaskRecord) -> str:
     return f"{task.status.value} {task.spec.name}"
+
+
+def name_schedules(schedules: Iterable[Schedule]) -> Iterator[Candidate]:
+    """The names of schedules, each with when it runs."""
+    for schedule in schedules:
+        spec = schedule.spec
+        every = "@reboot" if spec.reboot else f"@every {format_duration(spec.every_s or 0)}"
+        yield spec.name, every if spec.expr is None else spec.expr
 
 
 def format_candidates(found: Iterable[Sequence[str]]) -> str:

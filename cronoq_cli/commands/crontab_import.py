@@ -34,14 +34,14 @@ class Applied:
 
 def import_text(context: Context, text: str, options: ImportOptions) -> Report:
     """The report of an import of this text. Raises InvalidError; then nothing was changed."""
-    kept = load_kept(context)
+    kept = load_kept(context, to_change=not options.dry_run)
     if not options.system and looks_like_tables(text):
         return _import_tables(context, text, kept, options)
     crontab = read_crontab(text, system=options.system)
     specs, refused = read_jobs(crontab.jobs, kept, context)
     paused = [job.name for job in crontab.jobs if job.options.get("paused") is True]
     applied = apply(context, specs, kept, options, paused=paused)
-    return report_lines(crontab, specs, refused, applied)
+    return report_lines(crontab, specs, refused, applied) | {"dry_run": options.dry_run}
 
 
 def read_crontab(text: str | bytes, *, system: bool = False) -> Crontab:

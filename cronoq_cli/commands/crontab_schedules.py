@@ -7,7 +7,6 @@ above the line come before that.
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from typing import Any
 
@@ -15,16 +14,16 @@ import msgspec
 
 from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.schedule_table import CRON_ENVIRONMENT, Environments, Table, describe_schedule, read_schedule
-from cronoq_cli.errors import CronoqError, InvalidError
+from cronoq_cli.engine.cron import EVERY, REBOOT
+from cronoq_cli.errors import CronoqError, InvalidError, UsageError
 from cronoq_cli.model.crontab import CrontabJob
+from cronoq_cli.model.mail_hook import build_mail_hook
+from cronoq_cli.model.notice import HOOK_NAMES, Told
 from cronoq_cli.model.recurring import CatchUp, Overlap, ScheduleSpec
 
 CRON_UMASK = "0022"
-MAILED = {"on_failure": "failed", "on_missed": "missed its time", "on_recovery": "works again"}
-"""The notices for which an address gets a mail, and what its subject says."""
 SENDMAIL_PLACES = ("/usr/sbin", "/usr/lib", "/usr/local/sbin")
 
-_ADDRESS = re.compile(r"[A-Za-z0-9_.+][A-Za-z0-9_.+@%!:-]*", re.ASCII)
 _OWN = ("when", "shell", "command", "env", "tz", "stdin_text", "name")
 """Fields of a table that a crontab says itself, in its lines."""
 
@@ -39,7 +38,7 @@ def read_job(job: CrontabJob, environments: Environments, context: Context) -> S
         "cwd": job.variables.get("HOME") or environments.cron["HOME"],
         "environment": environment,
         "shell_path": job.variables.get("SHELL") or None,
-        "hooks": list_mail_hooks(job.mailto, job.name, context),
+        "hooks": make_mail_hooks(job, environments, context),
     }
     env = dict(job.variables)
     if job.tz is not None and environment == CRON_ENVIRONMENT:
@@ -49,11 +48,16 @@ def read_job(job: CrontabJob, environments: Environments, context: Context) -> S
         table["command"] = shlex.split(job.command)
     else:
         table["shell"] = job.command
-    table |= {"when": job.expr, "tz": job.tz, "stdin_text": job.stdin}
+    table |= {"when": job.expr, "tz": job.tz if follows_clock(job.expr) else None, "stdin_text": job.stdin}
     table = {key: value for key, value in table.items() if value is not None}
     spec = read_schedule(job.name, table, environments, context)
     spec.comment = job.comment
     return spec
+
+
+def follows_clock(expr: str) -> bool:
+    """Whether a zone means anything to a job: a boot and an interval have none, also below a CRON_TZ."""
+    return expr.split(maxsplit=1)[0].lower() not in (REBOOT, EVERY)
 
 
 def write_job(spec: ScheduleSpec, environments: Environments, context: Context, *, paused: bool) -> CrontabJob:
@@ -113,18 +117,19 @@ def _options(spec: ScheduleSpec, environments: Environments, *, paused: bool) ->
     return options
 
 
-def list_mail_hooks(mailto: str | None, name: str, context: Context) -> dict[str, str] | None:
-    """What MAILTO becomes: commands that mail a notice through the local sendmail; None without one or an address."""
-    addresses = [part for part in (mailto or "").replace(",", " ").split() if _ADDRESS.fullmatch(part)]
+def make_mail_hooks(job: CrontabJob, environments: Environments, context: Context) -> dict[str, str] | None:
+    """What MAILTO becomes: a hook that mails what a run printed, as cron does, through the local sendmail.
+
+    None without a sendmail, without an address, and for what cron would not mail to either."""
     sendmail = find_sendmail(context)
-    if not addresses or sendmail is None:
+    if not job.mailto or sendmail is None:
         return None
-    to = ", ".join(addresses)
-    hooks = {}
-    for hook, what in MAILED.items():
-        head = f"To: {to}\\nSubject: cronoq: {name} {what}\\n\\n"
-        hooks[hook] = f"{{ printf '{head.replace('%', '%%')}'; cat; }} | {shlex.quote(sendmail)} -i -t"
-    return hooks
+    user, host = environments.cron["LOGNAME"], os.uname().nodename
+    try:
+        line = build_mail_hook(job.mailto, sendmail=sendmail, user=user, host=host, command=job.command)
+    except UsageError:
+        return None
+    return None if line is None else {HOOK_NAMES[Told.END]: line}
 
 
 def find_sendmail(context: Context) -> str | None:

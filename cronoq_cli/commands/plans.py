@@ -20,11 +20,19 @@ from cronoq_cli.engine.core import Engine
 from cronoq_cli.engine.gathering import GroupTemplate
 from cronoq_cli.engine.lanes import Scoring
 from cronoq_cli.engine.live import Now
-from cronoq_cli.engine.messages import Event, GroupsReplanned, ResourcesReplanned, RulesReplanned, TotalsReplanned
+from cronoq_cli.engine.messages import (
+    Event,
+    GroupsReplanned,
+    NoticesReplanned,
+    ResourcesReplanned,
+    RulesReplanned,
+    TotalsReplanned,
+)
 from cronoq_cli.engine.pools import GroupPlan, PoolPlan
 from cronoq_cli.engine.resources import Bucket, Resource, Semaphore
 from cronoq_cli.engine.state import PolicyOf
 from cronoq_cli.errors import CronoqError, InvalidError
+from cronoq_cli.model.notice import Told
 from cronoq_cli.model.policy import Policy
 from cronoq_cli.model.task import Backoff, OnLost, TaskSpec
 from cronoq_cli.store.contract import LiveState
@@ -36,6 +44,7 @@ def build_engine(settings: Settings, kept: LiveState, now: Now) -> Engine:
     """An engine with the configured pools and resources, and the run times learned so far; no task is in it yet."""
     plans = dict(plan_pools(settings, kept.pools))
     engine = Engine(make_policies(settings), plans, next_id=kept.next_id, scoring=decide_scoring(settings.priorities))
+    engine.state.incidents.open.update(kept.incidents)
     for event in plan_shared(settings, kept.resources, now):
         engine.handle(event, now)
     for (pool, kind), numbers in kept.run_times.items():
@@ -102,11 +111,18 @@ def plan_shared(settings: Settings, stored: Mapping[str, Mapping[str, Any]], now
     yield ResourcesReplanned(resources)
     yield GroupsReplanned({name: make_template(name, group) for name, group in settings.groups.items()})
     yield plan_totals(settings)
+    yield NoticesReplanned(plan_notices(settings))
 
 
 def plan_rules(settings: Settings) -> RulesReplanned:
     """What a spec means and how tasks are scored."""
     return RulesReplanned(make_policies(settings), decide_scoring(settings.priorities))
+
+
+def plan_notices(settings: Settings) -> dict[str, frozenset[Told]]:
+    """Which notices somebody wants of the tasks of each pool; pools of whose tasks nobody wants any are left out."""
+    wanted = {name: settings.find_hooks(name).told for name in settings.pools}
+    return {name: told for name, told in wanted.items() if told}
 
 
 def plan_totals(settings: Settings) -> TotalsReplanned:

@@ -43,10 +43,10 @@ def export(
     Recorded environments are named by their id; --env writes their values too, for another machine.
     """
     context.json = json
+    context.need_streams()  # a large table takes its time to be written, which the daemon's loop has not
     if form.toml + form.crontab + json > 1 or (form.crontab and form.env):
         raise UsageError("more than one form", hint="use one of --toml (with or without --env), --crontab and --json")
     from cronoq_cli.commands.schedule_store import load_kept
-    from cronoq_cli.commands.schedule_table import CRON_ENVIRONMENT
     from cronoq_cli.commands.schedule_toml import format_tables
 
     kept = load_kept(context, expand_names(context, names) if names else None)
@@ -62,10 +62,7 @@ def export(
         return 0
     tables = kept.to_tables()
     if form.env:
-        for name, document in kept.documents.items():
-            env_name = tables.tables[name]["environment"]
-            if env_name != CRON_ENVIRONMENT:
-                tables.environments[env_name] = dict(sorted((document.get("env") or {}).items()))
+        tables.environments = kept.list_environments()
     if json:
         print_json(context, {"recurring": tables.tables, "environments": tables.environments})
     else:

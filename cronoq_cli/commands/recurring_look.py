@@ -55,11 +55,11 @@ def show(
     """Show everything about a schedule: its words, its next runs, its policies, and the task of each run."""
     context.json = json
     reply = ask(context, Schedules(names=[parse_schedule_name(name)], next_count=NEXT_SHOWN, specs=True, env=env))
+    (document,) = reply.doc["recurring"]
     if json:
-        print_json(context, reply.doc)
+        print_json(context, {"recurring": document})
     else:
-        for document in reply.doc["recurring"]:
-            print_schedule(context, document)
+        print_schedule(context, document)
     return reply.exit
 
 

@@ -30,6 +30,9 @@ from cronoq_cli.commands.submission import Command
 from cronoq_cli.errors import UsageError
 from cronoq_cli.model.duration import parse_duration, parse_positive_duration
 from cronoq_cli.model.moment import load_zone, parse_moment
+from cronoq_cli.model.notice import HOOK_NAMES, parse_hook_name
+from cronoq_cli.model.ping import parse_ping_url
+from cronoq_cli.model.reaction import REACTIONS
 from cronoq_cli.model.recurring import CatchUp, Overlap, ScheduleSpec, parse_schedule_name
 from cronoq_cli.model.task import OnMiss, TaskSpec
 from cronoq_cli.model.words import hint_for
@@ -39,10 +42,10 @@ Words = list[str] | None
 
 NOT_RECURRING = frozenset(
     "name after after_any after_fail await_deps in_ at start_at kill_at deadline expires key once unique if_exists hold"
-    " tolerance on_miss on_success on_failure on_end group".split()
+    " tolerance on_miss group".split()
 )
 """Options of a task that mean nothing for one that is made anew for each slot, or that a schedule has itself."""
-HOOKS = ("on_failure", "on_success", "on_missed", "on_late", "on_recovery")
+HOOKS = tuple(HOOK_NAMES.values())
 """The notices that a schedule can have a command for."""
 MOST_INPUT = 64 * 1024
 """Bytes of input kept with a schedule: every occurrence carries them."""
@@ -96,6 +99,10 @@ class ScheduleOptions:
             metavar="ON=CMD",
         ),
     ] = None
+    ping: Annotated[
+        Word,
+        option("--ping", help="Ask this URL at each start and end, as monitoring services want it.", metavar="URL"),
+    ] = None
 
 
 def _put_zone(target: Any, text: str, context: Context) -> None:
@@ -108,10 +115,8 @@ def _put_until(target: Any, text: str, context: Context) -> None:
 
 def _put_hooks(target: Any, words: list[str], context: Context) -> None:
     for word in words:
-        name, _, command = word.partition("=")
-        name = name.strip().replace("-", "_")
-        if name not in HOOKS:
-            raise UsageError(f"{name!r} is no notice", hint=hint_for(name, HOOKS))
+        text, _, command = word.partition("=")
+        name = parse_hook_name(text)
         if not command.strip():
             raise UsageError(f"{name} has no command", hint=f"write it like {name}='notify-send failed'")
         target.hooks = {**target.hooks, name: command}
@@ -131,6 +136,7 @@ SETTERS: dict[str, Setter] = {
     "on_miss": set_word("on_miss", tuple(word.value for word in OnMiss)),
     "deadline_after": set_parsed("deadline_after_s", parse_positive_duration),
     "hook": _put_hooks,
+    "ping": set_parsed("ping", parse_ping_url),
 }
 """For each field of a schedule what it sets of a ScheduleSpec; `when` it runs is for `put_timing`."""
 
@@ -153,6 +159,7 @@ def build_schedule(
     if template.stdin_kept:
         template.stdin_kept, template.stdin_text = False, _read_input(context, given["stdin"])
     spec = ScheduleSpec(name=parse_schedule_name(name), template=template, priority_given="priority" in given)
+    spec.reactions = {option: given[option] for option in REACTIONS if option in given}
     put_timing(spec, when, seconds=options.seconds)
     values = {field: getattr(options, field) for field in SETTERS}
     fill_schedule(spec, {field: value for field, value in values.items() if value not in (None, False)}, context)

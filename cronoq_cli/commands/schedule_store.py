@@ -12,11 +12,11 @@ import msgspec
 from cronoq_cli.commands.answers import ask
 from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.environment import select_variables
-from cronoq_cli.commands.schedule_table import Environments, describe_schedule
+from cronoq_cli.commands.schedule_table import CRON_ENVIRONMENT, Environments, describe_schedule
 from cronoq_cli.commands.schedule_toml import Tables, usable_comment
 from cronoq_cli.model.crontab import CrontabJob, job_environment
 from cronoq_cli.model.recurring import ScheduleSpec
-from cronoq_cli.wire.schedules import Schedules
+from cronoq_cli.wire.schedules import ApplySchedules, Schedules
 
 
 @dataclass(slots=True)
@@ -32,6 +32,15 @@ class Kept:
         document = self.documents[name]
         return bool(document["paused"]) and document.get("paused_until") is None
 
+    def list_environments(self) -> dict[str, dict[str, str]]:
+        """The recorded environments by the name that tables have for them, but for the one that is cron's."""
+        found: dict[str, dict[str, str]] = {}
+        for name, document in self.documents.items():
+            env_name = self.environments.name_of(self.specs[name].template.env)
+            if env_name != CRON_ENVIRONMENT:
+                found[env_name] = dict(sorted((document.get("env") or {}).items()))
+        return found
+
     def to_tables(self) -> Tables:
         """All of it as tables."""
         tables = Tables()
@@ -42,8 +51,12 @@ class Kept:
         return tables
 
 
-def load_kept(context: Context, names: list[str] | None = None) -> Kept:
-    """All schedules, or those of these names. Raises NotFoundError."""
+def load_kept(context: Context, names: list[str] | None = None, *, to_change: bool = False) -> Kept:
+    """All schedules, or those of these names. `to_change`: a daemon is started as for any change, where none runs.
+
+    Raises NotFoundError."""
+    if to_change:
+        ask(context, ApplySchedules())
     kept = Kept(know_environments(context))
     for document in ask(context, Schedules(names=names, specs=True, env=True)).doc["recurring"]:
         spec = msgspec.convert(document["spec"], ScheduleSpec)

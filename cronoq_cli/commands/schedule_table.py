@@ -16,7 +16,6 @@ from cronoq_cli.commands.batch import Line, read_object
 from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.environment import pack_environment
 from cronoq_cli.commands.schedule_options import (
-    HOOKS,
     NOT_RECURRING,
     fill_schedule,
     fill_template,
@@ -28,6 +27,8 @@ from cronoq_cli.errors import CronoqError, InvalidError, UsageError
 from cronoq_cli.model.backoff import format_backoff
 from cronoq_cli.model.duration import format_duration, parse_duration
 from cronoq_cli.model.moment import format_utc
+from cronoq_cli.model.notice import HOOK_NAMES
+from cronoq_cli.model.reaction import REACTIONS
 from cronoq_cli.model.recurring import ScheduleSpec, parse_schedule_name
 from cronoq_cli.model.task import Priority, TaskSpec
 from cronoq_cli.model.words import format_exit_codes, format_signal, hint_for
@@ -98,6 +99,7 @@ def describe_schedule(spec: ScheduleSpec, environments: Environments, *, paused:
     table["cwd"], table["umask"] = template.cwd, f"{template.umask:04o}"
     table["environment"] = environments.name_of(template.env)
     table |= {"paused": True} if paused else {}
+    table |= spec.reactions
     for name, pairs in (
         ("hooks", spec.hooks),
         ("env", {name: text for name, text in template.env_changes.items() if text is not None}),
@@ -127,6 +129,7 @@ def _schedule_fields(spec: ScheduleSpec) -> list[tuple[str, Any]]:
         ("tolerance", _span(spec.tolerance_s)),
         ("on_miss", spec.on_miss),
         ("deadline_after", _span(spec.deadline_after_s)),
+        ("ping", spec.ping),
     ]
 
 
@@ -204,6 +207,7 @@ def _read(name: str, table: Mapping[str, Any], environments: Environments, conte
     fill_template(template, line.given, _command_of(line), context, field_names=True)
     template.shell, template.stdin_text = _text(table, "shell_path"), _text(table, "stdin_text")
     spec = ScheduleSpec(name=name, template=template, priority_given="priority" in line.given)
+    spec.reactions = {option: line.given[option] for option in REACTIONS if option in line.given}
     when = _text(table, "when")
     if when is None:
         raise UsageError("when: it is missing", hint="write it like when = '30 2 * * *'")
@@ -257,7 +261,7 @@ def _schedule_value(key: str, value: Any) -> Table:
 
 def _hook_words(hooks: Any) -> list[str]:
     if not isinstance(hooks, dict) or not all(isinstance(command, str) for command in hooks.values()):
-        raise UsageError("hooks: it is no table of commands", hint=f"its keys are {', '.join(HOOKS)}")
+        raise UsageError("hooks: it is no table of commands", hint=f"its keys are {', '.join(HOOK_NAMES.values())}")
     return [f"{name}={command}" for name, command in hooks.items()]
 
 

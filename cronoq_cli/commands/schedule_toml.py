@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _HEADER = re.compile(
     r"\s*\[\s*(recurring|environments)\s*\.\s*(?:\"([^\"]*)\"|'([^']*)'|([A-Za-z0-9_-]+))\s*\]\s*(?:#.*)?"
 )
+_OTHER_HEADER = re.compile(r"\[\[?[\w\s.\"'-]+\]\]?\s*(?:#.*)?")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
@@ -88,13 +89,13 @@ def looks_like_tables(text: str) -> bool:
     return first.startswith("[")
 
 
-def parse_tables(text: str) -> Tables:
-    """The tables of a text. Raises InvalidError `bad-toml` with the place."""
+def parse_tables(text: str, beside: Collection[str] = ()) -> Tables:
+    """The tables of a text; those `beside` them are read by others. Raises InvalidError `bad-toml` with the place."""
     try:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InvalidError(f"it is not TOML: {error}", code="bad-toml") from error
-    unknown = sorted(set(found) - {TOP, ENVIRONMENTS})
+    unknown = sorted(set(found) - {TOP, ENVIRONMENTS, *beside})
     if unknown:
         raise InvalidError(f"unknown table {unknown[0]!r}", hint=f"schedules are tables [{TOP}.NAME]", code="bad-toml")
     comments = _gather_comments(text.split("\n"))
@@ -125,6 +126,7 @@ def _gather_comments(lines: list[str]) -> dict[str, str]:
     kept: dict[str, list[str]] = {}
     block: list[str] = []
     owner: str | None = None
+    beside = False  # in a table that is none of ours, and its comments are not either
     for line in _outside_of_texts(lines):
         bare = line.strip()
         header = _HEADER.fullmatch(line)
@@ -133,7 +135,9 @@ def _gather_comments(lines: list[str]) -> dict[str, str]:
         elif header is not None:
             owner = _name_in(header)
             kept.setdefault(owner or "", []).extend(block)
-            block = []
+            block, beside = [], False
+        elif beside or _OTHER_HEADER.fullmatch(bare):
+            owner, block, beside = None, [], True
         elif owner is not None:  # a blank line or a field ends a block: it belongs to the table it stands in
             kept[owner].extend(block)
             block = []

@@ -100,6 +100,8 @@ def describe_schedule(schedule: Schedule, last: TaskRecord | None, request: Sche
         "tolerance_s": spec.tolerance_s,
         "on_miss": spec.on_miss,
         "deadline_after_s": spec.deadline_after_s,
+        "hooks": dict(spec.hooks),
+        "ping": spec.ping,
         "paused": at.paused and (at.paused_until is None or now < at.paused_until),
         "paused_until": _time(at.paused_until),
         "pause_reason": fault or at.pause_reason,

@@ -14,17 +14,24 @@ from cronoq_cli.commands.planning import QueueSnapshot, restore_engine
 from cronoq_cli.commands.reading import read_text
 from cronoq_cli.commands.scenario import find_positions, parse_scenario
 from cronoq_cli.commands.simulate import Differences
+from cronoq_cli.commands.zone import load_machine_zone
 from cronoq_cli.engine.core import Engine
 from cronoq_cli.engine.live import Now
+from cronoq_cli.engine.schedule_changes import restore_schedules
 from cronoq_cli.engine.simulate import Simulation
-from cronoq_cli.engine.simulated import Arrival, Outcome, PoolUse, SimulatedTask
+from cronoq_cli.engine.simulated import Arrival, Outcome, PlannedRun, PoolUse, SimulatedTask
 from cronoq_cli.engine.what_if import fix_workers, leave_out, set_resources
 from cronoq_cli.errors import NotFoundError
 from cronoq_cli.model.ids import find_run
+from cronoq_cli.model.lifecycle import Status
 from cronoq_cli.model.moment import format_utc
-from cronoq_cli.model.task import Priority
+from cronoq_cli.model.recurring import Schedule
+from cronoq_cli.model.task import Priority, TaskSpec
 from cronoq_cli.model.words import RESERVED_KEY
 from cronoq_cli.store.collector import without_collector
+
+LAST_S = 0.001
+"""A stretch of time ends before its last instant, where the next one begins."""
 
 
 def run_simulation(
@@ -36,21 +43,48 @@ def run_simulation(
     """
     now = Now(context.now(), 0.0)
     engine = restore_engine(snapshot, now, empty=file is not None)
-    fix_workers(engine, _for_pools(wanted.workers, list(engine.state.pools)), now)
-    set_resources(engine, wanted.resources, now)
+    _change(engine, wanted, now)
     if file is None:
         simulation = _prepare_queue(engine, now, snapshot, wanted)
     else:
         arrivals = parse_scenario(read_text(context, file), context, snapshot)
         simulation = _prepare_scenario(engine, now, wanted, arrivals)
-    what_if = {
+    with without_collector():
+        outcome = simulation.run(horizon_s)
+    return describe_simulation(outcome, horizon_s=horizon_s, what_if=_describe_changes(wanted))
+
+
+def simulate_schedules(
+    schedules: Sequence[Schedule], snapshot: QueueSnapshot, wanted: Differences, from_at: float, for_s: float
+) -> dict[str, Any]:
+    """The document of a run of these schedules alone, from a moment on; with what became of each under `recurring`."""
+    now = Now(from_at, 0.0)
+    engine = restore_engine(snapshot, now, empty=True)
+    _change(engine, wanted, now)
+    engine.state.schedules.zone = load_machine_zone()
+    restore_schedules(engine.state, schedules, now)
+
+    def plan_of(spec: TaskSpec) -> PlannedRun:
+        return PlannedRun(timeout_s=snapshot.find_timeout_s(spec))
+
+    with without_collector():
+        outcome = Simulation(engine, now, plan_of=plan_of).run(for_s - LAST_S)
+    outcome.ended_at = max(outcome.ended_at, from_at + for_s)
+    doc = describe_simulation(outcome, horizon_s=for_s, what_if=_describe_changes(wanted))
+    return doc | {"recurring": describe_days([one.spec.name for one in schedules], outcome)}
+
+
+def _change(engine: Engine, wanted: Differences, now: Now) -> None:
+    fix_workers(engine, _for_pools(wanted.workers, list(engine.state.pools)), now)
+    set_resources(engine, wanted.resources, now)
+
+
+def _describe_changes(wanted: Differences) -> dict[str, Any]:
+    return {
         "workers": {name or "*": count for name, count in wanted.workers.items()},
         "without": list(wanted.without),
         "resources": dict(wanted.resources),
     }
-    with without_collector():
-        outcome = simulation.run(horizon_s)
-    return describe_simulation(outcome, horizon_s=horizon_s, what_if=what_if)
 
 
 def _prepare_queue(engine: Engine, now: Now, snapshot: QueueSnapshot, wanted: Differences) -> Simulation:
@@ -145,6 +179,40 @@ def _describe_task(row: SimulatedTask, until: float) -> dict[str, Any]:
         "start_at": _moment(row.start_at),
         "late_s": row.late_s,
     }
+
+
+def describe_days(names: Sequence[str], outcome: Outcome) -> list[dict[str, Any]]:
+    """What became of each schedule: how often it ran, waited and was left out, by name in the given order."""
+    found: dict[str, dict[str, Any]] = {
+        name: {
+            "name": name,
+            "runs": 0,
+            "not_started": 0,
+            "skipped": 0,
+            "missed": 0,
+            "busy_s": 0.0,
+            "longest_wait_s": 0.0,
+        }
+        for name in names
+    }
+    for row in outcome.tasks:
+        if row.spec is not None and row.spec.recurring in found:
+            _count(found[row.spec.recurring], row, outcome.ended_at)
+    for slots in outcome.passed:
+        found[slots.schedule][slots.status] += slots.count
+    return list(found.values())
+
+
+def _count(one: dict[str, Any], row: SimulatedTask, until: float) -> None:
+    if row.status in (Status.MISSED, Status.SKIPPED):
+        one[row.status.value] += 1
+    elif row.started_at is None:
+        one["not_started"] += 1
+    else:
+        one["runs"] += 1
+        one["busy_s"] += sum((until if end is None else end) - start for start, end in row.runs)
+        ready_at = row.submitted_at if row.ready_at is None else row.ready_at
+        one["longest_wait_s"] = max(one["longest_wait_s"], row.started_at - ready_at)
 
 
 def _moment(at: float | None) -> str | None:

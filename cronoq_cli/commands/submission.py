@@ -21,7 +21,8 @@ from cronoq_cli.commands.reading import is_callers_own, read_kept_stdin, read_te
 from cronoq_cli.commands.spec_options import apply_options, check_times, given_options, parse_count, parse_named
 from cronoq_cli.errors import InvalidError, UsageError
 from cronoq_cli.model.ids import HIGHEST_ID
-from cronoq_cli.model.task import Condition, Dependency, TaskSpec
+from cronoq_cli.model.reaction import make_reactions
+from cronoq_cli.model.task import TaskSpec
 from cronoq_cli.wire.requests import Submit
 
 MOST_IN_DAEMON = 10_000
@@ -29,7 +30,6 @@ MOST_IN_DAEMON = 10_000
 from a client's message, and a client that could do it would first have to start."""
 MOST_KEPT = 40 * 1024 * 1024
 """Bytes of kept input one submission may carry in all; a message on the socket has a maximum."""
-REACTIONS = {"on_success": Condition.SUCCESS, "on_failure": Condition.FAIL, "on_end": Condition.ANY}
 
 
 @dataclass(slots=True)
@@ -173,9 +173,7 @@ class _Builder:
         self.specs.append(spec)
         if line is not None:
             self.lines.append(line)
-        for name, condition in REACTIONS.items():
-            for text in given.get(name, ()):
-                self.reactions.append(_reaction(spec, text, Dependency(ref=f"#{index}", condition=condition)))
+        self.reactions += make_reactions(spec, given, f"#{index}")
 
     def add_array(self, command: Command, array: Array) -> None:
         """Add a member for each index."""
@@ -245,22 +243,3 @@ class _Builder:
 
 def _field_name(name: str) -> str:
     return name.rstrip("_")
-
-
-def _reaction(spec: TaskSpec, text: str, edge: Dependency) -> TaskSpec:
-    """A task that runs a shell line where and as the task it reacts to runs."""
-    reaction = TaskSpec(
-        name="",
-        shell=spec.shell,
-        cwd=spec.cwd,
-        umask=spec.umask,
-        env=spec.env,
-        env_changes=spec.env_changes,
-        pool=spec.pool,
-        priority=spec.priority,
-        tenant=spec.tenant,
-        tags=spec.tags,
-        after=[edge],
-        reaction=True,
-    )
-    return Command(line=text).put(reaction)

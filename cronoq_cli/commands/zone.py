@@ -38,12 +38,13 @@ def _zone_of_file(path: str, identity: tuple[int, ...]) -> tzinfo:
     """The zone in a compiled file; `identity` makes another or changed file a new entry of the cache."""
     try:
         with open(path, "rb") as file:
-            return ZoneInfo.from_file(file, key=_name_of(path))
+            return ZoneInfo.from_file(file, key=find_zone_name(path))
     except (OSError, ValueError):
         return UTC
 
 
-def _name_of(path: str) -> str | None:
+def find_zone_name(path: str) -> str | None:
+    """The name of the zone that a link such as /etc/localtime leads to; None where it is no link into a zoneinfo."""
     _, found, name = os.path.realpath(path).partition("/zoneinfo/")
     return name if found else None
 

@@ -52,6 +52,15 @@ def _parse_value(key: str, text: str) -> Any:
     return value
 
 
+def read_pool_changes(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The same of a table, as a file could have it. Raises UsageError that begins with the key."""
+    for key, value in table.items():
+        if key not in POOL_KEYS:
+            raise UsageError(f"{key}: it can only stand in config.toml", hint=hint_for(key, POOL_KEYS))
+        read_setting(PoolSettings, key, value)
+    return dict(table)
+
+
 def parse_size_of_pool(text: str) -> int | dict[str, int]:
     """Workers of a pool: `4`, or `1..8` for a pool that changes its size. Raises UsageError."""
     least, dots, most = text.partition("..")

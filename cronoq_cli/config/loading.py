@@ -70,7 +70,7 @@ def parse_document(content: bytes, path: str) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise InvalidError(f"{path}: line {line} is not UTF-8", hint="save the file as UTF-8") from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError also for a number of thousands of digits
         raise InvalidError(f"{path}: {error}", hint="the file must be TOML") from error
 
 

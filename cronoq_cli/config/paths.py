@@ -59,6 +59,11 @@ class Paths:
         return os.path.join(self.state_dir, "daemon.log")
 
     @property
+    def hooks_log(self) -> str:
+        """What became of hooks and pings, and what hooks printed."""
+        return os.path.join(self.state_dir, "hooks.log")
+
+    @property
     def stopped_mark(self) -> str:
         """Exists after `daemon stop`: then reads and changes start no daemon."""
         return os.path.join(self.state_dir, "stopped")

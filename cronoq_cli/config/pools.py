@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from cronoq_cli.config.hooks import HookSettings
 from cronoq_cli.config.values import (
     Amount,
     Bound,
@@ -179,6 +180,8 @@ class PoolSettings(Table, frozen=True, kw_only=True):
     rlimits: Rlimits = msgspec.field(default_factory=dict)
     """Limits of the kernel for its tasks: as, core, cpu, data, fsize, memlock, nofile, nproc, stack; a number, a size
     or "unlimited". Example: { nofile = 1024 }"""
+    hooks: HookSettings = HookSettings()
+    """Commands that are told what became of its tasks; what is not said here is as in [hooks]."""
 
     def check(self) -> None:
         """A shell is named by an absolute path: tasks run in many directories."""

@@ -12,6 +12,7 @@ from typing import Literal
 
 import msgspec
 
+from cronoq_cli.config.hooks import HookSettings
 from cronoq_cli.config.pools import DEFAULT_POOL, POOL_NAME, PoolSettings
 from cronoq_cli.config.resources import GatherSettings, ResourceSettings
 from cronoq_cli.config.values import Bound, Bytes, Count, Points, PositiveCount, PositiveSeconds, Seconds, Table
@@ -132,11 +133,18 @@ class Settings(Table, frozen=True, kw_only=True):
     """The logs of the tasks, and the space they lie in."""
     priorities: PrioritySettings = PrioritySettings()
     """The order of tasks: score = base of the class + min(rate × seconds waited, cap)."""
+    hooks: HookSettings = HookSettings()
+    """Commands that are told what became of tasks and schedules, with JSON on their stdin (see docs/notices.md)."""
 
     def __post_init__(self) -> None:
         """Adds the default pool where the file has none."""
         if DEFAULT_POOL not in self.pools:
             self.pools[DEFAULT_POOL] = PoolSettings()
+
+    def find_hooks(self, pool: str) -> HookSettings:
+        """What a pool's tasks tell: its own hooks over those for all."""
+        own = self.pools.get(pool)
+        return self.hooks if own is None else own.hooks.over(self.hooks)
 
     def check(self) -> None:
         """Names can be written on a command line, what one table names the others have."""

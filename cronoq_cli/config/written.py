@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
 import msgspec
@@ -25,8 +26,8 @@ def plain_value(kind: Any, value: Any) -> Any:
     if kind == values.Bound:
         return values.NO_BOUND if value is None else value
     if value is None:
-        return None
-    kinds = get_args(kind) if get_origin(kind) is Union or type(kind).__name__ == "UnionType" else (kind,)
+        return values.NO_BOUND if kind is values.Bound else None
+    kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     if any(part in kinds for part in _DURATIONS):
         return format_duration(value)
     if values.Bytes in kinds:

@@ -21,6 +21,8 @@ def collect_changes(effects: Effects, extra: Changes) -> Changes:
         pools={**effects.pools, **extra.pools},
         run_times={**effects.run_times, **extra.run_times},
         resources=extra.resources,
+        incidents=effects.incidents,
+        notices={**{notice.id: notice for notice in effects.notices}, **extra.notices},
         schedules=effects.schedules,
         passed=list(effects.passed.values()),
         removed=extra.removed,

@@ -109,20 +109,41 @@ def open_log(path: str, level: str, *, foreground: bool = False) -> None:
     `level` is a word of `[daemon] log_level`. A disk that takes no log never stops the daemon.
     """
     logging.raiseExceptions = False
-    formatter = logging.Formatter("%(asctime)sZ %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S")
-    formatter.converter = time.gmtime
-    file = logging.handlers.RotatingFileHandler(
-        path, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8", errors="backslashreplace"
-    )
-    handlers: list[logging.Handler] = [file]
+    handlers: list[logging.Handler] = [_open_file(path)]
     if foreground:
         handlers.append(logging.StreamHandler(sys.stderr))
     root = logging.getLogger()
     for handler in handlers:
-        handler.setFormatter(formatter)
+        handler.setFormatter(_make_formatter())
         root.addHandler(handler)
     root.setLevel(level.upper())
     sys.excepthook = lambda kind, error, trace: root.critical("the daemon ends", exc_info=(kind, error, trace))
+
+
+def open_hooks_log(path: str) -> logging.Logger:
+    """The log of hooks and pings at `path`, rotated as the daemon's own; nothing of it goes there."""
+    logger = logging.getLogger("cronoq.hooks")
+    logger.propagate = False
+    logger.setLevel(logging.INFO)
+    for handler in logger.handlers[:]:
+        logger.removeHandler(handler)
+        handler.close()
+    handler = _open_file(path, delay=True)
+    handler.setFormatter(_make_formatter())
+    logger.addHandler(handler)
+    return logger
+
+
+def _open_file(path: str, *, delay: bool = False) -> logging.Handler:
+    return logging.handlers.RotatingFileHandler(
+        path, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8", errors="backslashreplace", delay=delay
+    )
+
+
+def _make_formatter() -> logging.Formatter:
+    formatter = logging.Formatter("%(asctime)sZ %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S")
+    formatter.converter = time.gmtime
+    return formatter
 
 
 def set_log_level(level: str) -> None:

@@ -22,9 +22,11 @@ from cronoq_cli.config.loading import load_settings
 from cronoq_cli.config.mounts import find_network_file_system
 from cronoq_cli.config.paths import Paths, find_paths, prepare_dirs
 from cronoq_cli.config.settings import Settings
+from cronoq_cli.daemon import imports
 from cronoq_cli.daemon.application import Application
+from cronoq_cli.daemon.clock_watch import ClockWatch, LateSelector, MachineClock
 from cronoq_cli.daemon.desk import Desk
-from cronoq_cli.daemon.detach import DaemonOptions, detach, open_log, parse_options
+from cronoq_cli.daemon.detach import DaemonOptions, detach, open_hooks_log, open_log, parse_options
 from cronoq_cli.daemon.instance import (
     InstanceLock,
     announce_failure,
@@ -35,7 +37,9 @@ from cronoq_cli.daemon.instance import (
 )
 from cronoq_cli.daemon.loading import load_engine
 from cronoq_cli.daemon.machine import MachineWatch
+from cronoq_cli.daemon.notices import HookTeller
 from cronoq_cli.daemon.orders import Orders
+from cronoq_cli.daemon.pings import Pings
 from cronoq_cli.daemon.pruner import Pruner
 from cronoq_cli.daemon.runners import Runners
 from cronoq_cli.daemon.scheduler import Scheduler
@@ -86,7 +90,10 @@ def main(argv: Sequence[str]) -> int:
         settings = load_settings(paths.config_file)
         open_log(paths.daemon_log, settings.daemon.log_level, foreground=options.foreground)
         build_command()
-        return asyncio.run(_Daemon(options, paths, settings, ready).run())
+        imports.finish()
+        selector = LateSelector()
+        with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(selector)) as runner:
+            return runner.run(_Daemon(options, paths, settings, ready, selector).run())
     except CronoqError as error:
         return _refuse(options, ready, error)
     except OSError as error:
@@ -105,11 +112,14 @@ def _refuse(options: DaemonOptions, ready: _Readiness, error: CronoqError) -> in
 class _Daemon:
     """One daemon's process, from the lock to the end."""
 
-    def __init__(self, options: DaemonOptions, paths: Paths, settings: Settings, ready: _Readiness) -> None:
+    def __init__(
+        self, options: DaemonOptions, paths: Paths, settings: Settings, ready: _Readiness, selector: LateSelector
+    ) -> None:
         self._options = options
         self._ready = ready
         self._paths = paths
         self._settings = settings
+        self._selector = selector
         self._lock = InstanceLock(paths.lock_file)
         self._desk: Desk | None = None
         self._fatal: CronoqError | None = None
@@ -173,6 +183,9 @@ class _Daemon:
         daemon = Service(desk, orders, runners, epoch, time.time(), resumed=len(scheduler.engine.list_ids()))
         daemon.set_aside = len(set_aside)
         daemon.notifier = self._notifier
+        hooks_log = open_hooks_log(self._paths.hooks_log)
+        hooks, pings = HookTeller(desk, hooks_log, os.environ), Pings(hooks_log, os.environ)
+        scheduler.on_pings = pings.send
         scheduler.performer = runners
         scheduler.on_fatal = runners.on_fatal = lambda error: self._give_up(daemon, error)
         self._note_surroundings()
@@ -186,6 +199,9 @@ class _Daemon:
             pruner = Pruner(desk)
             pruner.start()
             machine = MachineWatch(scheduler)
+            watch = ClockWatch(scheduler, MachineClock(), self._selector)
+            watch.start()
+            hooks.start()
             self._listen_to_signals(daemon, server)
             self._settle_in()
             self._lock.note_serving(self._paths.socket)
@@ -196,6 +212,8 @@ class _Daemon:
             await daemon.over.wait()
             pruner.stop()
             machine.stop()
+            watch.stop()
+            await asyncio.gather(hooks.close(), pings.close())
         finally:
             await self._end(server, daemon, store)
             self._notifier.close()

@@ -9,11 +9,14 @@ from cronoq_cli.model.places import parse_token
 from cronoq_cli.model.policy import AttemptEnd
 from cronoq_cli.wire.runner import Event
 
+MALFORMED = (AttributeError, KeyError, OverflowError, TypeError, ValueError)
+"""What a report of the wrong shape raises, here and in whoever reads more of it."""
+
 
 def read_report_event(message: dict[str, Any]) -> AttemptStarted | AttemptEnded | LeaseReturned | None:
     """The event of a started, ended or revoked report; None for what needs no event (`kept`).
 
-    Raises KeyError, TypeError or ValueError for a malformed one."""
+    Raises one of MALFORMED for a malformed one."""
     parsed = parse_token(message["token"])
     if parsed is None:
         raise ValueError("no token of ours")

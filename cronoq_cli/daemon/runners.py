@@ -20,7 +20,7 @@ from typing import Any
 
 from cronoq_cli.config.paths import Paths
 from cronoq_cli.daemon.orders import Orders, SentEnvironments
-from cronoq_cli.daemon.reports import read_report_event
+from cronoq_cli.daemon.reports import MALFORMED, read_report_event
 from cronoq_cli.daemon.scheduler import Scheduler
 from cronoq_cli.engine.messages import Action, AttemptEnded, RunnerGone, RunnersCompared, Start
 from cronoq_cli.errors import ConflictError, CronoqError, ProtocolError
@@ -201,6 +201,8 @@ class Runners:
             self._finding[runner.journal] = ""
         with contextlib.suppress(OSError):
             os.unlink(runner.socket)
+        # What the others know has changed since their hello.
+        self.ask_again()
         if self._current is None:
             try:
                 await self._launch()
@@ -240,8 +242,9 @@ class Runners:
 
     def _addressees(self, action: Action) -> list[Runner]:
         if isinstance(action, Start):
-            # What a runner is sent before its hello is heard that hello does not tell: it would seem to have got lost.
-            return [] if self._current is None or not self._current.heard else [self._current]
+            # A start committed after a runner was lost is not sent: what that one has left may hold its slots still.
+            # The comparison to come finds that nobody knows of it, and it is ordered anew.
+            return [self._current] if self._current is not None and self.compared.is_set() else []
         return [runner for runner in self._runners.values() if runner.link is not None]
 
     def resize(self) -> None:
@@ -254,6 +257,7 @@ class Runners:
         """Connect anew to every runner: each hello says once more what is true."""
         self.compared.clear()
         for runner in self._runners.values():
+            runner.heard = False
             if runner.link is not None:
                 runner.link.cut()
 
@@ -272,7 +276,7 @@ class Runners:
         for message in messages:
             try:
                 self._hear_one(runner, message)
-            except (KeyError, TypeError, ValueError) as error:
+            except MALFORMED as error:
                 log.error("a report of runner %s is malformed (%s): %.200r", runner.name, error, message)
         self._scheduler.settle_parked()
 
@@ -352,6 +356,8 @@ class Runners:
 
     def _compare(self) -> None:
         """When every runner has spoken and no journal is open: what nobody knows of never started, or is lost."""
+        if self.compared.is_set():
+            return  # what has been ordered since, no hello tells
         waiting = [runner for runner in self._runners.values() if not runner.heard]
         if waiting or self._finding or not self._runners or self._current is None:
             return

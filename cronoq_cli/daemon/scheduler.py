@@ -18,6 +18,8 @@ from cronoq_cli.engine.core import Engine
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.engine.messages import Action, Effects, Event, LeasesRevoked, LeasesSettled, TimePassed
 from cronoq_cli.errors import CronoqError, FencedError, StoreBusyError, StoreError, StoreFullError, TryLaterError
+from cronoq_cli.model.notice import Notice
+from cronoq_cli.model.ping import Ping
 from cronoq_cli.model.task import TaskRecord, TaskSpec, Transition
 from cronoq_cli.store.contract import Changes, Store
 
@@ -55,7 +57,8 @@ class Scheduler:
     """Drives one engine over one store on one event loop.
 
     `load` makes an engine from the store, at the start and after a commit that the disk refused. `on_commit` is
-    told the transitions of each commit; `on_fatal` is called when this daemon must stop (fenced, store unreadable).
+    told the transitions of each commit, `on_notices` and `on_pings` what others are to be told of it; `on_fatal` is
+    called when this daemon must stop (fenced, store unreadable).
     """
 
     def __init__(self, store: Store, load: Callable[[], Engine], clock: Callable[[], Now]) -> None:
@@ -64,6 +67,9 @@ class Scheduler:
         self.performer: Performer | None = None
         self.on_commit: Callable[[list[Transition]], None] = lambda transitions: None
         self.on_turn: Callable[[], None] = lambda: None
+        self.on_notices: Callable[[list[Notice]], None] = lambda notices: None
+        self.on_pings: Callable[[list[tuple[str, Ping]]], None] = lambda pings: None
+        self.on_wake: Callable[[], object] = lambda: None
         self.on_ended: Callable[[], None] = lambda: None
         self.on_fatal: Callable[[CronoqError], None] = lambda error: None
         self.specs: dict[int, TaskSpec] = {}
@@ -203,6 +209,10 @@ class Scheduler:
         answers, self._answers = self._answers, []
         for done, result in answers:
             done(result)
+        if effects.notices:
+            self.on_notices(effects.notices)
+        if effects.pings:
+            self.on_pings(effects.pings)
         if effects.transitions:
             self.on_commit(effects.transitions)
         if effects.ended:
@@ -298,6 +308,7 @@ class Scheduler:
     def _wake(self) -> None:
         self._timer = None
         if self.refusing is None:
+            self.on_wake()
             self.apply(TimePassed())
 
     def close(self) -> None:

@@ -16,7 +16,9 @@ from cronoq_cli.engine import (
     ends,
     groups,
     incidents,
+    jumps,
     messages,
+    occurrences,
     plans,
     scaling,
     schedule_changes,
@@ -39,6 +41,7 @@ HANDLERS: Mapping[type, Callable[[State, Any, Now], Any]] = {
     messages.Released: verbs.apply_released,
     messages.StartedNow: verbs.apply_started_now,
     messages.Edited: edits.apply_edited,
+    messages.EditedTogether: edits.apply_edited_together,
     messages.Moved: edits.apply_moved,
     messages.Signalled: verbs.apply_signalled,
     messages.AttemptStarted: ends.apply_attempt_started,
@@ -60,14 +63,15 @@ HANDLERS: Mapping[type, Callable[[State, Any, Now], Any]] = {
     messages.RulesReplanned: plans.apply_rules_replanned,
     messages.TotalsReplanned: plans.apply_totals_replanned,
     messages.ResourceChanged: plans.apply_resource_changed,
+    messages.NoticesReplanned: plans.apply_notices_replanned,
     messages.MachineLooked: plans.apply_machine_looked,
     messages.SchedulesApplied: schedule_changes.apply_schedules_applied,
     messages.SchedulesPaused: schedule_changes.apply_schedules_paused,
     messages.SchedulesResumed: schedule_changes.apply_schedules_resumed,
     messages.SlotsSkipped: schedule_changes.apply_slots_skipped,
     messages.OccurrenceAsked: schedule_changes.apply_occurrence_asked,
-    messages.ZoneChanged: schedule_changes.apply_zone_changed,
-    messages.ClockChanged: schedule_changes.apply_clock_changed,
+    messages.ZoneChanged: jumps.apply_zone_changed,
+    messages.ClockChanged: jumps.apply_clock_changed,
     messages.TimePassed: dues.apply_time_passed,
 }
 
@@ -101,6 +105,8 @@ class Engine:
             incidents.judge_over(state, now)
         if state.timers.is_due(now):
             dues.apply_due(state, now)
+        if state.schedules.catching:
+            occurrences.submit_caught_up(state, now)
         while state.overfailed:
             verbs.cancel_rest_of_batch(state, state.overfailed.pop(), now)
         while state.full_gatherings:
@@ -126,6 +132,8 @@ class Engine:
             if known is not None:
                 effects.run_times[pool, kind] = known.to_floats()
         run_times.changed.clear()
+        if self.state.incidents.has_news:
+            self.state.incidents.move_to(effects)
         return effects
 
     def next_due_s(self, now: Now) -> float | None:

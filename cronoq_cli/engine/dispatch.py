@@ -5,6 +5,8 @@ The order itself is in `lanes`, how far ahead in `pools.decide_ahead`.
 
 from __future__ import annotations
 
+from math import inf
+
 from cronoq_cli.engine.admission import Wanted, choose, choose_jointly
 from cronoq_cli.engine.demand import WORKERS
 from cronoq_cli.engine.live import READY, RUNNING, LiveTask, Now
@@ -69,8 +71,9 @@ def _fill_jointly(state: State, pools: list[LivePool], now: Now) -> None:
 
 def _fill_ahead(state: State, pool: LivePool, now: Now) -> None:
     """Give orders ahead of need, where nothing but the order of one pool decides."""
-    alike = pool.is_simple and not pool.plan.fair_share and not pool.sets[0].reservations
-    if alike and state.leases and not state.pinned and pool.workers > 0 and (pool.leased or pool.free <= 0):
+    if not state.leases or state.pinned or not pool.is_simple or pool.plan.fair_share or pool.reserves:
+        return
+    if pool.workers > 0 and (pool.leased or pool.free <= 0):
         _give_ahead(state, pool, now)
 
 
@@ -126,7 +129,7 @@ def mark_started(state: State, task: LiveTask, now: Now, *, at: float) -> None:
     task.started_at = at
     task.reason = task.exit_code = task.signal = task.message = task.pid = task.slot = None
     pool = state.pools[task.pool]
-    task.in_heap = False
+    task.entry = None
     if task.times is not None:
         task.wants = task.read_wants()
     pool.forget_waiting(task)
@@ -136,16 +139,21 @@ def mark_started(state: State, task: LiveTask, now: Now, *, at: float) -> None:
     pool.totals["started"] += 1
     times = task.times
     state.move(task, Trigger.STARTED, RUNNING, now)
-    if (
-        times is not None
-        and times.start_at is not None
-        and task.attempt == 1
-        and at > times.start_at + times.tolerance_s
-    ):
+    if task.attempt == 1 and (times is not None or task.facts is not None) and at > late_from(task):
         state.tell(task, "late", now, "started behind its tolerance")
+    state.note_start(task, now)
     state.effects.attempts[task.id, task.attempt] = AttemptRecord(
         task=task.id, number=task.attempt, started_at=at, reason=task.start_reason
     )
+
+
+def late_from(task: LiveTask) -> float:
+    """The moment behind which a first start is late: of a fixed start, or of an occurrence with a tolerance."""
+    late_at: float | None = None if task.facts is None else task.facts.get("late_at")
+    if late_at is not None:
+        return late_at
+    when = task.when
+    return inf if when.start_at is None else when.start_at + when.tolerance_s
 
 
 def _give_ahead(state: State, pool: LivePool, now: Now) -> None:
@@ -269,7 +277,7 @@ def resize(state: State, pool: LivePool, workers: int, now: Now, reason: str = "
     changed = {**pool.unfit, **{task.id: task for task in _list_unfit(state, pool)}}
     pool.unfit.clear()
     for task in changed.values():
-        task.in_heap = False
+        task.entry = None
         state.settle(task, now)
         state.touch(task, now)
     state.wake(pool.name)

@@ -15,15 +15,21 @@ from cronoq_cli.engine.timers import Due
 from cronoq_cli.engine.verbs import make_ready
 from cronoq_cli.model.lifecycle import Status, Trigger
 
+MOST_OCCURRENCES = 64
+"""Schedules whose occurrences become tasks in one step: of a thousand due in one second the first start soon."""
+
 
 def apply_time_passed(state: State, event: TimePassed, now: Now) -> None:
     """Do what has become due. Scores have changed as well, so that another head may be first than at the last start."""
+    if state.schedules:
+        occurrences.note_clocks(state, now)
     apply_due(state, now)
     state.wake_all()
 
 
 def apply_due(state: State, now: Now) -> None:
     """Do what has become due, before anything starts: what expired by now is not started any more."""
+    occurred = 0
     for due, number in state.timers.take_due(now):
         if due is Due.TOKENS:
             state.tokens_at = None
@@ -33,7 +39,9 @@ def apply_due(state: State, now: Now) -> None:
         elif due is Due.GATHER:
             groups.look_at_groups(state, now)
         elif due is Due.SCHEDULE:
-            occurrences.look_at_schedule(state, number, now)
+            occurred += occurrences.look_at_schedule(state, number, now)
+            if occurred >= MOST_OCCURRENCES:
+                break  # what is left is due at once again: these are committed and started first
         else:
             task = state.tasks.get(number)
             if task is not None and task.is_waiting:

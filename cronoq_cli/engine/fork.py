@@ -15,6 +15,7 @@ from cronoq_cli.engine.graph import Graph
 from cronoq_cli.engine.lanes import Lanes
 from cronoq_cli.engine.live import LiveBatch, LiveTask
 from cronoq_cli.engine.messages import Effects
+from cronoq_cli.engine.notices import Incidents
 from cronoq_cli.engine.overload import Victims
 from cronoq_cli.engine.pools import LivePool
 from cronoq_cli.engine.schedules import Schedules
@@ -44,6 +45,7 @@ def fork(state: State, tasks: Iterable[LiveTask] | None = None) -> Engine:
         "effects": Effects(),
         "leases": False,
         "pinned": set(),
+        "incidents": Incidents(),
         "schedules": Schedules(),
         "over": [],
     }
@@ -89,7 +91,7 @@ def _copy_pool(pool: LivePool, tasks: dict[int, LiveTask], *, whole: bool) -> Li
     twin = copy(pool)
     own: dict[str, Any] = {
         "plan": pool.plan,
-        "lanes": Lanes(pool.name, tasks),
+        "lanes": Lanes(tasks),
         "running": {},
         "leased": {},
         "unfit": {},
@@ -103,7 +105,8 @@ def _copy_pool(pool: LivePool, tasks: dict[int, LiveTask], *, whole: bool) -> Li
 
 def _copy_task(state: State, twin: State, task: LiveTask) -> None:
     one = copy(task)
-    one.leased = one.recalled = one.in_heap = False
+    one.leased = one.recalled = False
+    one.entry = None
     if task.batch is not None:
         one.batch = twin.batches.get(task.batch.record.first) or _copy_batch(task.batch)
     twin.tasks[one.id] = one

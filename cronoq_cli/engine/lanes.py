@@ -12,7 +12,7 @@ from heapq import heappop, heappush, merge
 from itertools import islice
 from typing import Any
 
-from cronoq_cli.engine.live import DEADLINE, FIXED, PLAIN, READY, LaneName, LiveTask
+from cronoq_cli.engine.live import DEADLINE, FIXED, PLAIN, READY, LaneName, LiveTask, Rank
 
 Place = tuple[bool, float, float]
 """Whether its fixed start has come, its score, and its sequence negated: the greatest starts first."""
@@ -35,10 +35,6 @@ class Scoring:
         return base + (gained if gained < self.cap else self.cap)
 
 
-Rank = tuple[Any, ...]
-"""Numbers, the last of them the id."""
-
-
 def rank_of(task: LiveTask, kind: int) -> Rank:
     """Where a task stands in a lane of this kind: by sequence, or by its deadline or fixed start before that."""
     if kind == DEADLINE:
@@ -49,13 +45,14 @@ def rank_of(task: LiveTask, kind: int) -> Rank:
 
 
 class Lane:
-    """Ready tasks of one class that want the same, in the order of their rank."""
+    """Ready tasks of one class that want the same, in the order of their rank.
 
-    __slots__ = ("_heap", "_kind", "_pool", "_priority", "_tasks", "name")
+    An entry counts while it is the very one that its task names as its own: whoever gives a task another place in the
+    order, another lane or none takes that away from it (`LiveTask.entry`)."""
 
-    def __init__(self, pool: str, priority: int, name: LaneName | None, tasks: Mapping[int, LiveTask]) -> None:
-        self._pool = pool
-        self._priority = priority
+    __slots__ = ("_heap", "_kind", "_tasks", "name")
+
+    def __init__(self, name: LaneName | None, tasks: Mapping[int, LiveTask]) -> None:
         self._tasks = tasks
         self._heap: list[Rank] = []
         self._kind = 0 if name is None else name[0]
@@ -63,9 +60,9 @@ class Lane:
 
     def push(self, task: LiveTask) -> None:
         """Add a ready task, unless an entry of it that still counts is here."""
-        if not task.in_heap:
-            task.in_heap = True
-            heappush(self._heap, rank_of(task, self._kind))
+        if task.entry is None:
+            task.entry = (task.seq, task.id) if self._kind == PLAIN else rank_of(task, self._kind)
+            heappush(self._heap, task.entry)
 
     def head(self) -> LiveTask | None:
         """The first task that may start, or None; entries that count no more are dropped on the way."""
@@ -73,46 +70,24 @@ class Lane:
         while heap:
             entry = heap[0]
             task = tasks.get(entry[-1])
-            if task is not None and task.in_heap and self._is_at_home(task, entry):
+            if task is not None and task.entry is entry:
                 if task.status is READY and not task.leased:
                     return task
-                task.in_heap = False
+                task.entry = None
             heappop(heap)
         return None
 
-    def _is_at_home(self, task: LiveTask, entry: Rank) -> bool:
-        """Whether the task still stands where an entry says (it may have been moved, edited, or set aside)."""
-        if task.priority != self._priority or task.pool != self._pool:
-            return False
-        wants = task.wants
-        if wants is not self.name and wants != self.name:
-            return False
-        return (task.seq, task.id) == entry if self._kind == PLAIN else rank_of(task, self._kind) == entry
-
     def first(self, count: int) -> list[LiveTask]:
         """Up to `count` ready tasks in order, leased ones too, without disturbing the lane."""
-        found: list[LiveTask] = []
-        for task in self._walk():
-            found.append(task)
-            if len(found) >= count:
-                break
-        return found
+        return list(islice(self._walk(), count))
 
     def _walk(self) -> Iterator[LiveTask]:
-        """Ready tasks in order. A task that came back to an old place may have two entries there: it counts once."""
-        heap, last = self._heap, 0
+        heap = self._heap
         frontier = [(heap[0], 0)] if heap else []
         while frontier:
             entry, at = heappop(frontier)
             task = self._tasks.get(entry[-1])
-            if (
-                task is not None
-                and task.id != last
-                and task.in_heap
-                and self._is_at_home(task, entry)
-                and task.status is READY
-            ):
-                last = task.id
+            if task is not None and task.entry is entry and task.status is READY:
                 yield task
             for child in (2 * at + 1, 2 * at + 2):
                 if child < len(heap):
@@ -122,10 +97,9 @@ class Lane:
 class Lanes:
     """All lanes of one pool."""
 
-    __slots__ = ("_classes", "_pool", "_tasks")
+    __slots__ = ("_classes", "_tasks")
 
-    def __init__(self, pool: str, tasks: Mapping[int, LiveTask]) -> None:
-        self._pool = pool
+    def __init__(self, tasks: Mapping[int, LiveTask]) -> None:
         self._tasks = tasks
         self._classes: list[dict[LaneName | None, Lane]] = [{}, {}, {}, {}]
 
@@ -135,13 +109,17 @@ class Lanes:
         lanes = self._classes[task.priority]
         lane = lanes.get(name)
         if lane is None:
-            lane = lanes[name] = Lane(self._pool, task.priority, name, self._tasks)
+            lane = lanes[name] = Lane(name, self._tasks)
         task.wants = lane.name  # one object for all of a lane: less memory, quicker to compare
         lane.push(task)
 
     def heads(self) -> list[LiveTask]:
         """The candidates (specification section 4): the head of every lane; those of full arrays stand aside."""
-        return [head for lanes in self._classes if lanes for head in _list_heads(lanes)]
+        heads: list[LiveTask] = []
+        for lanes in self._classes:
+            if lanes:
+                _add_heads(lanes, heads)
+        return heads
 
     def first_of_lane(self, task: LiveTask, count: int) -> list[LiveTask]:
         """Up to `count` ready tasks of the lane in which a task stands, in order, without disturbing it."""
@@ -156,16 +134,15 @@ class Lanes:
         return list(islice(merge(*lanes, key=place_of, reverse=True), count))
 
 
-def _list_heads(lanes: dict[LaneName | None, Lane]) -> list[LiveTask]:
-    """The heads of one class that may start; an empty lane of special wants is dropped, that of plain tasks stays."""
-    heads, empty = [], []
+def _add_heads(lanes: dict[LaneName | None, Lane], heads: list[LiveTask]) -> None:
+    """Add the heads of one class that may start; an empty lane of special wants is dropped, that of plain tasks not."""
+    empty = None
     for name, lane in lanes.items():
         head = lane.head()
         if head is None:
-            empty.append(name)
+            if name is not None:
+                empty = [name] if empty is None else [*empty, name]
         elif name is None or head.batch is None or not head.batch.is_full:
             heads.append(head)
-    for name in empty:
-        if name is not None:
-            del lanes[name]
-    return heads
+    for name in empty or ():
+        del lanes[name]

@@ -35,6 +35,10 @@ LaneName = tuple[int, str, tuple[str, ...], tuple[tuple[str, str], ...], int | N
 """Kind, tenant, resources, labels, limited array."""
 
 
+Rank = tuple[Any, ...]
+"""Where a task stands in its lane: numbers, the last of them its id."""
+
+
 class LiveBatch:
     """A batch with live members, and how many of it run and have failed."""
 
@@ -57,7 +61,7 @@ class LiveTask:
     `due_at`: the wall clock moment before which it may not start, because of its own start time (then it equals
     `not_before`) or of backoff. `due_awake`: the same of backoff on the awake clock. `recalled`: a lease asked back.
     `gathering`: the group it waits to be gathered by; `gathered_by`: the task that runs for it. `units`: what it
-    holds of resources and workers. `in_heap`: an entry of it stands in its lane. `facts`: what few tasks have, by
+    holds of resources and workers. `entry`: what of it stands in its lane. `facts`: what few tasks have, by
     the name in the record.
     """
 
@@ -67,6 +71,7 @@ class LiveTask:
         "demand",
         "due_at",
         "due_awake",
+        "entry",
         "exit_code",
         "facts",
         "finished_at",
@@ -74,7 +79,6 @@ class LiveTask:
         "gathering",
         "held",
         "id",
-        "in_heap",
         "key",
         "kill_at",
         "leased",
@@ -145,7 +149,7 @@ class LiveTask:
         self.leased = False
         self.recalled = False
         self.leaving = False
-        self.in_heap = False
+        self.entry: Rank | None = None
         self.wants: LaneName | None = None
         if self.demand is not None or self.times is not None:
             self.wants = self.read_wants()

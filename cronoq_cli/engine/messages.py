@@ -1,6 +1,7 @@
 """What goes into the engine (events, in the past tense) and what comes out (actions, as orders; effects).
 
-Values only: the engine touches nothing else, the daemon commits the effects and performs the actions.
+Values only: the engine touches nothing else, the daemon commits the effects and performs the actions. What every task's
+way has many of are msgspec structs, made in a third of the time.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
+
+import msgspec
 
 from cronoq_cli.engine.autoscale import MachineSeen
 from cronoq_cli.engine.edge_changes import EdgeChanges
@@ -17,6 +20,8 @@ from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.engine.pools import PoolPlan
 from cronoq_cli.engine.resources import Resource
 from cronoq_cli.model.lifecycle import Status
+from cronoq_cli.model.notice import Incident, Notice, Told
+from cronoq_cli.model.ping import Ping
 from cronoq_cli.model.policy import AttemptEnd, Policy
 from cronoq_cli.model.recurring import PassedSlots, Schedule, ScheduleSpec
 from cronoq_cli.model.task import AttemptRecord, Batch, Condition, Edge, TaskRecord, TaskSpec, Transition
@@ -36,22 +41,20 @@ class WantedEdge:
     awaited: str | None = None
 
 
-@dataclass(slots=True)
-class Newcomer:
+class Newcomer(msgspec.Struct):
     """One task of a submission. `existing` is a task that stands for it already (a duplicate outside the engine), with
     its status when that is final: others of the same submission may depend on it. `reason`: why it starts, of an
     occurrence of a schedule."""
 
     spec: TaskSpec
-    edges: list[WantedEdge] = field(default_factory=list)
+    edges: list[WantedEdge] = []
     existing: int | None = None
     fingerprint: str | None = None
     existing_final: Status | None = None
     reason: str | None = None
 
 
-@dataclass(slots=True)
-class Submitted:
+class Submitted(msgspec.Struct):
     """Tasks were submitted, all or none. The first `members` of them are a batch, if it is one."""
 
     newcomers: list[Newcomer]
@@ -118,6 +121,13 @@ class Edited:
 
 
 @dataclass(slots=True)
+class EditedTogether:
+    """Several waiting tasks were changed: all of them, or none when one cannot be."""
+
+    edits: list[Edited]
+
+
+@dataclass(slots=True)
 class Moved:
     """Waiting tasks changed place in their class: to the front, to the end, or before the task `before`."""
 
@@ -134,8 +144,7 @@ class Signalled:
     signal: int
 
 
-@dataclass(slots=True)
-class AttemptStarted:
+class AttemptStarted(msgspec.Struct):
     """The runner started an attempt."""
 
     task: int
@@ -145,8 +154,7 @@ class AttemptStarted:
     slot: int | None = None
 
 
-@dataclass(slots=True)
-class AttemptEnded:
+class AttemptEnded(msgspec.Struct):
     """The runner reported the end of an attempt (it may repeat itself)."""
 
     task: int
@@ -279,6 +287,13 @@ class ResourceChanged:
 
 
 @dataclass(slots=True)
+class NoticesReplanned:
+    """Which notices hooks want of the tasks of each pool was read anew; pools without hooks are left out."""
+
+    by_pool: Mapping[str, frozenset[Told]]
+
+
+@dataclass(slots=True)
 class MachineLooked:
     """The machine's load and memory were read."""
 
@@ -331,8 +346,8 @@ class OccurrenceAsked:
 
 @dataclass(slots=True)
 class ZoneChanged:
-    """The machine's zone is another one: schedules without a zone of their own follow it from now on. `message` says so
-    in the event history."""
+    """The machine's zone is another one: schedules without a zone of their own follow it from now on. `message` is the
+    line for the event history; None: none."""
 
     zone: tzinfo
     message: str | None = None
@@ -346,7 +361,7 @@ class ClockChanged:
 
     The engine also sees by itself, whenever something falls due, that the two clocks have parted (`occurrences`); this
     event is for who notices at once. It may come twice for one jump. `message` is a line of the event history, of the
-    type `kind`."""
+    type `kind` (as in `model.clock`); None: none."""
 
     able_since: float | None = None
     kind: str = "clock-stepped"
@@ -366,6 +381,7 @@ Event = (
     | StartedNow
     | Retried
     | Edited
+    | EditedTogether
     | Moved
     | Signalled
     | AttemptStarted
@@ -387,6 +403,7 @@ Event = (
     | RulesReplanned
     | TotalsReplanned
     | ResourceChanged
+    | NoticesReplanned
     | MachineLooked
     | SchedulesApplied
     | SchedulesPaused
@@ -401,8 +418,7 @@ Event = (
 # -- actions -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class Start:
+class Start(msgspec.Struct):
     """Order an attempt; `ahead`: given ahead of need, as a lease."""
 
     task: int
@@ -440,8 +456,7 @@ class SendSignal:
     signal: int
 
 
-@dataclass(slots=True)
-class Forget:
+class Forget(msgspec.Struct):
     """The end of an attempt is committed: the runner may drop it."""
 
     task: int
@@ -471,6 +486,11 @@ class Effects:
     resized: bool = False
     """Whether a pool has another size, of which the runners are to be told."""
     run_times: dict[tuple[str, str], list[float]] = field(default_factory=dict)
+    incidents: dict[str, Incident | None] = field(default_factory=dict)
+    notices: list[Notice] = field(default_factory=list)
+    """What hooks are to be told once this is committed."""
+    pings: list[tuple[str, Ping]] = field(default_factory=list)
+    """Base URLs that are to be told of starts and ends then."""
     schedules: dict[str, Schedule | None] = field(default_factory=dict)
     passed: dict[tuple[str, float, str], PassedSlots] = field(default_factory=dict)
     actions: list[Action] = field(default_factory=list)

@@ -23,9 +23,10 @@ from cronoq_cli.engine.submissions import apply_submitted
 from cronoq_cli.engine.timers import Due as DueKind
 from cronoq_cli.engine.verbs import cancel_one
 from cronoq_cli.errors import ConflictError, CronoqError
-from cronoq_cli.model.lifecycle import Status
-from cronoq_cli.model.recurring import Overlap
-from cronoq_cli.model.task import Condition
+from cronoq_cli.model.lifecycle import LIVE, Status
+from cronoq_cli.model.reaction import make_reactions
+from cronoq_cli.model.recurring import Overlap, ScheduleSpec
+from cronoq_cli.model.task import Condition, TaskSpec
 
 JUMP_S = 2.0
 """By so much the wall clock has left the awake clock when it was set or the machine slept; slewing is far below."""
@@ -72,40 +73,47 @@ def look_at_waiting(state: State, now: Now) -> None:
         state.timers.arm_wall(now.wall, DueKind.SCHEDULE, number)
 
 
-def look_at_schedule(state: State, number: int, now: Now) -> None:
-    """A schedule may be due: decide its slots, now or when the runners are compared."""
+def look_at_schedule(state: State, number: int, now: Now) -> bool:
+    """A schedule may be due: decide its slots, now or when the runners are compared. Whether anything became a task."""
     one = state.schedules.by_number.get(number)
     if one is None:
-        return
+        return False
     if not state.compared or state.draining or state.stopping:
         state.schedules.waiting[number] = None
-        return
+        return False
     note_clocks(state, now)
     if one.ahead:
         _start_ahead(state, one, now)
     clock = now.wall if one.spec.every_s is None else now.awake
-    if one.armed_at is not None and one.armed_at <= clock:
-        one.armed_at = None
-        decide(state, one, now)
+    if one.armed_at is None or one.armed_at > clock:
+        return False
+    one.armed_at = None
+    chain = one.state.chain
+    decide(state, one, now)
+    return one.state.chain != chain
 
 
 def note_clocks(state: State, now: Now) -> None:
     """See whether the clocks have parted: what the wall clock left out was missed (a suspend, a jump forward)."""
     schedules = state.schedules
-    offset = now.wall - now.awake
-    if schedules.offset is not None and offset - schedules.offset > JUMP_S:
-        schedules.able_since = max(schedules.able_since, now.wall)
-    elif schedules.offset is not None and schedules.offset - offset > JUMP_S:
+    seen, schedules.seen = schedules.seen, now
+    if seen is None:
+        return
+    awake_s = now.awake - seen.awake
+    jump_s = now.wall - seen.wall - awake_s
+    if jump_s > JUMP_S:  # the awake time since the last look may all lie behind the jump: what fell due then is due
+        schedules.able_since = max(schedules.able_since, now.wall - awake_s)
+        look_anew(state, now)
+    elif jump_s < -JUMP_S:
         schedules.able_since = min(schedules.able_since, now.wall)
         look_anew(state, now)
-    schedules.offset = offset
 
 
 def look_anew(state: State, now: Now) -> None:
-    """Find the next slot of every cron schedule again: the clock or the zone is another one."""
+    """Find the next slot of every schedule again: the clock is another one. Intervals go on, by another time of day."""
     for one in state.schedules.by_name.values():
+        find_next(state, one, now)
         if one.spec.expr is not None:
-            find_next(state, one, now)
             arm(state, one)
 
 
@@ -214,13 +222,29 @@ def _decide_reboot(state: State, one: LiveSchedule, now: Now) -> None:
 
 
 def _submit_all(state: State, one: LiveSchedule, runs: list[Run], now: Now) -> int:
-    """Make tasks of slots, oldest first; how many became one."""
-    fresh: list[int] = []
-    for run in runs:
-        task_id = submit(state, one, run, now, fresh)
+    """Make tasks of slots, oldest first; how many became one. When some are caught up, they all wait a moment for those
+    of other schedules, and are counted then."""
+    if any(run.reason is Reason.CATCH_UP for run in runs):
+        state.schedules.catching += [(run, one) for run in runs]
+        return 0
+    return sum(submit(state, one, run, now, []) is not None for run in runs)
+
+
+def submit_caught_up(state: State, now: Now) -> None:
+    """Make tasks of what all schedules have to catch up, the oldest slot first, whosever it is."""
+    catching, state.schedules.catching = state.schedules.catching, []
+    fresh: dict[int, list[int]] = {}
+    for run, one in sorted(catching, key=lambda pair: pair[0].slot):
+        mine = fresh.setdefault(one.number, [])
+        task_id = submit(state, one, run, now, mine)
         if task_id is not None:
-            fresh.append(task_id)
-    return len(fresh)
+            mine.append(task_id)
+            one.state.runs += 1
+    for number, ids in fresh.items():
+        found = state.schedules.by_number.get(number)
+        if found is not None and ids and found.spec.max_runs is not None:
+            find_next(state, found, now)
+            arm(state, found)
 
 
 # -- from a slot to a task -------------------------------------------------------------------------------------------
@@ -246,17 +270,23 @@ def submit(state: State, one: LiveSchedule, run: Run, now: Now, fresh: list[int]
         return None
     newcomer = Newcomer(spec, _choose_edges(action, live), reason=run.reason.value)
     try:
-        (task_id,) = apply_submitted(state, Submitted([newcomer]), now).ids
+        task_id = apply_submitted(state, Submitted([newcomer, *react_to(one.spec, spec)]), now).ids[0]
     except CronoqError as error:
         kind = "conflict" if isinstance(error, ConflictError) else "refused"
         pass_over(state, one, Why("skipped", f"{kind}: {error.message}"), [run.slot], now)
         return None
     if action is Action.CANCEL_EARLIER:
         for task in live:
-            if not task.leaving:
+            if task.status in LIVE:  # the end of one may have skipped others behind it
                 cancel_one(state, task, now, reason=f"replaced by {task_id}, the next occurrence")
     _keep(one, state, task_id, run, now)
     return task_id
+
+
+def react_to(schedule: ScheduleSpec, spec: TaskSpec) -> list[Newcomer]:
+    """The tasks that react to the end of an occurrence, to be submitted behind it."""
+    found = make_reactions(spec, schedule.reactions, "#0") if schedule.reactions else ()
+    return [Newcomer(reaction, [WantedEdge(reaction.after[0].condition, index=0)]) for reaction in found]
 
 
 def ran_before(state: State, one: LiveSchedule, slot: float, key: str) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from cronoq_cli.engine.live import Now
+from cronoq_cli.engine.notices import note_passed
 from cronoq_cli.engine.recurrence import key_of
 from cronoq_cli.engine.schedules import LiveSchedule
 from cronoq_cli.engine.state import State
@@ -39,24 +40,25 @@ def pass_over(state: State, one: LiveSchedule, why: Why, slots: list[float], now
             longer = msgspec.structs.replace(last, last_at=slot, count=last.count + 1)
             one.passed = state.effects.passed[last.schedule, last.first_at, last.status] = longer
         else:
-            _add_row(state, one, why, PassedSlots(**_place(one, why, slot, now), last_at=slot, more=more))
+            _add_row(state, one, why, PassedSlots(**_place(one, why, slot, now), last_at=slot, more=more), now)
         more = False
 
 
 def pass_run_over(state: State, one: LiveSchedule, why: Why, run: tuple[float, float, int], now: Now) -> None:
     """Record a run of slots at once: the oldest, the newest, and how many they are."""
     oldest, newest, count = run
-    _add_row(state, one, why, PassedSlots(**_place(one, why, oldest, now), last_at=newest, count=count))
+    _add_row(state, one, why, PassedSlots(**_place(one, why, oldest, now), last_at=newest, count=count), now)
 
 
 def _place(one: LiveSchedule, why: Why, slot: float, now: Now) -> dict[str, Any]:
     return {"schedule": one.name, "status": why.status, "first_at": slot, "reason": why.reason, "at": now.wall}
 
 
-def _add_row(state: State, one: LiveSchedule, why: Why, row: PassedSlots) -> None:
+def _add_row(state: State, one: LiveSchedule, why: Why, row: PassedSlots, now: Now) -> None:
     one.passed = state.effects.passed[row.schedule, row.first_at, row.status] = row
     tell(state, one, f"recurring-{why.status}", row.at, why.reason, key=key_of(row.schedule, row.first_at))
-    # Whoever tells hooks of missed slots does it here: once for each row, not for each slot that extends one.
+    if why.status == MISSED.status:
+        note_passed(state.incidents, one.spec, row, now)
 
 
 def tell(state: State, one: LiveSchedule, kind: str, at: float, message: str | None, *, key: str | None = None) -> None:

@@ -7,6 +7,7 @@ from cronoq_cli.engine.fairness import Shares
 from cronoq_cli.engine.live import Now
 from cronoq_cli.engine.messages import (
     MachineLooked,
+    NoticesReplanned,
     PoolReplanned,
     ResourceChanged,
     ResourcesReplanned,
@@ -71,6 +72,11 @@ def apply_totals_replanned(state: State, event: TotalsReplanned, now: Now) -> No
     for pool in state.pools.values():
         recall_leases(state, pool)
     _fit_anew(state, now)
+
+
+def apply_notices_replanned(state: State, event: NoticesReplanned, now: Now) -> None:
+    """Hooks want other notices from now on."""
+    state.incidents.by_pool = event.by_pool
 
 
 def apply_resources_replanned(state: State, event: ResourcesReplanned, now: Now) -> None:

@@ -5,7 +5,6 @@ Which task goes next is `lanes`; how far ahead to give is `decide_ahead`.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -18,7 +17,7 @@ from cronoq_cli.engine.live import READY, SCHEDULED, LiveTask, Now
 from cronoq_cli.engine.metering import Meter
 from cronoq_cli.engine.overload import SHEDDING, Victims
 from cronoq_cli.engine.reservations import Reservation, Reservations
-from cronoq_cli.model.lifecycle import LIVE, WAITING, Status
+from cronoq_cli.model.lifecycle import FINAL, LIVE, WAITING, Status
 
 AHEAD_WINDOW_S = 0.25
 """How much work, by learned run times, may stand at the runner ahead of need."""
@@ -144,10 +143,10 @@ class LivePool:
         self.changes: dict[str, object] = {}
         self.running: dict[int, LiveTask] = {}
         self.leased: dict[int, LiveTask] = {}
-        self.lanes = Lanes(name, tasks)
+        self.lanes = Lanes(tasks)
         self.unfit: dict[int, LiveTask] = {}
-        self.counts: Counter[Status] = Counter()
-        self.totals: Counter[str] = Counter()
+        self.counts = dict.fromkeys(LIVE, 0)
+        self.totals = {"started": 0, "retried": 0, **{status.value: 0 for status in FINAL}}
         self.times = PoolTimes()
         self.meter = Meter()
 
@@ -187,7 +186,7 @@ class LivePool:
         task.status = target
         if target is READY:
             self._count_ready(task, 1)
-        if target in LIVE:
+        if target in counts:
             counts[target] += 1
         if self.plan.overflow in SHEDDING:
             self.victims.discard(task.id, task.priority)
@@ -234,8 +233,8 @@ class LivePool:
     @property
     def reserves(self) -> bool:
         """Whether slots are reserved here for any fixed start."""
-        first = self.sets[0]
-        return bool(first.reservations) if len(self.sets) == 1 else any(one.reservations for one in self.sets)
+        sets = self.sets
+        return bool(sets[0].reservations.planned) or (len(sets) > 1 and any(one.reservations.planned for one in sets))
 
     @property
     def workers(self) -> int:
@@ -300,7 +299,10 @@ class LivePool:
 
     def fits_now(self, task: LiveTask) -> bool:
         """Whether a set is large enough as the pool is sized now, or as autoscaling may size it."""
-        if self.is_simple and task.demand is None:
+        sets = self.sets
+        if task.demand is None and task.slots <= sets[0].workers and sets[0].shared:
+            return True
+        if len(sets) == 1 and task.demand is None:
             return task.slots <= self._reach
         return any(task.slots <= (self.sets[n].workers if n else self._reach) for n in self.list_sets(task))
 

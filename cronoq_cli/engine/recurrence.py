@@ -127,7 +127,7 @@ def list_next_slots(
             break
         if slot not in state.skips:
             slots.append(slot)
-        slot = next_after(expression, slot, zone)
+        slot = next_after(expression, slot, zone) if len(slots) < most else None
     return slots
 
 
@@ -318,6 +318,8 @@ def decide_reboot(state: ScheduleState, boot_id: str) -> bool:
 
 def jitter_of(name: str, jitter_s: float) -> float:
     """How long after its slots a schedule of this name starts: from 0 to below `jitter_s`, in whole milliseconds."""
+    if not jitter_s:
+        return 0.0
     draw = int.from_bytes(hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest()[:6], "big")
     return math.floor(draw * jitter_s * 1000 / 2**48) / 1000
 

@@ -40,17 +40,19 @@ def decide_limit(reservable_fraction: float, most_workers: int) -> int:
 
 
 class Reservations:
-    """The reservations of one pool, in order of their starts. Finding a place among them costs O(log n)."""
+    """The reservations of one set of workers; `planned`: in order of their starts, to be read.
 
-    __slots__ = ("_by_task", "_longest_s", "_order")
+    Finding a place among them costs O(log n)."""
+
+    __slots__ = ("_by_task", "_longest_s", "planned")
 
     def __init__(self) -> None:
-        self._order: list[Reservation] = []
+        self.planned: list[Reservation] = []
         self._by_task: dict[int, Reservation] = {}
         self._longest_s = 0.0
 
     def __len__(self) -> int:
-        return len(self._order)
+        return len(self.planned)
 
     def check(self, start_at: float, slots: int, expected_s: float, limit: int) -> None:
         """Refuses a start at which more than `limit` slots would be reserved here. Raises ConflictError."""
@@ -62,15 +64,15 @@ class Reservations:
         Only those that begin before its end, and no earlier than the longest ago that could still run, are looked at.
         Where one ends as the other begins, they do not meet.
         """
-        first = bisect_left(self._order, start_at - self._longest_s, key=_start_of)
-        behind = bisect_left(self._order, end_at, key=_start_of)
-        return [reservation for reservation in self._order[first:behind] if reservation.end_at > start_at]
+        first = bisect_left(self.planned, start_at - self._longest_s, key=_start_of)
+        behind = bisect_left(self.planned, end_at, key=_start_of)
+        return [reservation for reservation in self.planned[first:behind] if reservation.end_at > start_at]
 
     def add(self, task_id: int, start_at: float, slots: int, expected_s: float) -> None:
         """Reserve slots for a task; an earlier reservation of the same task is replaced."""
         self.remove(task_id)
         reservation = Reservation(start_at, task_id, slots, max(expected_s, INSTANT_S))
-        insort(self._order, reservation)
+        insort(self.planned, reservation)
         self._by_task[task_id] = reservation
         self._longest_s = max(self._longest_s, reservation.expected_s)
 
@@ -83,8 +85,8 @@ class Reservations:
         reservation = self._by_task.pop(task_id, None)
         if reservation is None:
             return
-        del self._order[bisect_left(self._order, reservation)]
-        if not self._order:
+        del self.planned[bisect_left(self.planned, reservation)]
+        if not self.planned:
             self._longest_s = 0.0
 
     def find(self, task_id: int) -> Reservation | None:
@@ -93,7 +95,7 @@ class Reservations:
 
     def upcoming(self, now: float, max_hold_s: float) -> list[Reservation]:
         """The reservations for which freed workers may be kept now: from start - max_hold on, overdue ones too."""
-        return self._order[: bisect_right(self._order, now + max_hold_s, key=_start_of)]
+        return self.planned[: bisect_right(self.planned, now + max_hold_s, key=_start_of)]
 
     def count_slots(self, now: float, horizon_s: float) -> int:
         """Slots of the reservations that start within the horizon (a term of the demand in autoscale)."""

@@ -24,7 +24,8 @@ from cronoq_cli.engine.messages import (
     Submitted,
     ZoneChanged,
 )
-from cronoq_cli.engine.occurrences import arm, decide, find_next, look_anew, note_clocks, note_start, withdraw
+from cronoq_cli.engine.notices import subject_of
+from cronoq_cli.engine.occurrences import arm, decide, find_next, look_anew, note_clocks, note_start, react_to, withdraw
 from cronoq_cli.engine.passing import tell
 from cronoq_cli.engine.recurrence import Reason
 from cronoq_cli.engine.schedules import LiveSchedule, put_state
@@ -32,7 +33,6 @@ from cronoq_cli.engine.state import State
 from cronoq_cli.engine.submissions import apply_submitted, check_fits
 from cronoq_cli.engine.timers import Due
 from cronoq_cli.model.recurring import Schedule, ScheduleSpec, ScheduleState
-from cronoq_cli.model.task import Transition
 
 # -- add, replace, remove --------------------------------------------------------------------------------------------
 
@@ -124,6 +124,7 @@ def _remove(state: State, name: str, now: Now) -> None:
     one = state.schedules.remove(name)
     withdraw(state, one, now, "the schedule was removed")
     state.effects.schedules[name] = None
+    state.incidents.keep(subject_of(name), None)
     tell(state, one, "recurring-removed", now.wall, None)
 
 
@@ -174,8 +175,9 @@ def apply_slots_skipped(state: State, event: SlotsSkipped, now: Now) -> None:
 def apply_occurrence_asked(state: State, event: OccurrenceAsked, now: Now) -> int:
     """An occurrence now, outside of every chain; its id. Raises what a submission raises, NotFoundError."""
     one = state.schedules.get(event.name)
-    newcomer = Newcomer(recurrence.manual_spec(one.spec, now.wall), reason=Reason.MANUAL.value)
-    return apply_submitted(state, Submitted([newcomer]), now).ids[0]
+    spec = recurrence.manual_spec(one.spec, now.wall)
+    newcomer = Newcomer(spec, reason=Reason.MANUAL.value)
+    return apply_submitted(state, Submitted([newcomer, *react_to(one.spec, spec)]), now).ids[0]
 
 
 # -- the machine -----------------------------------------------------------------------------------------------------
@@ -193,8 +195,6 @@ def apply_zone_changed(state: State, event: ZoneChanged, now: Now) -> bool:
         if one.armed_at is not None and one.armed_at <= now.wall and state.compared:
             decide(state, one, now)
     schedules.zone = event.zone
-    if event.message is not None:
-        state.effects.transitions.append(Transition(at=now.wall, type="zone-changed", message=event.message))
     for one in following:
         withdraw(state, one, now, "the machine's time zone changed")
         at = msgspec.structs.replace(one.state, decided_at=now.wall, skips=[])
@@ -207,8 +207,6 @@ def apply_clock_changed(state: State, event: ClockChanged, now: Now) -> None:
     note_clocks(state, now)
     if event.able_since is not None:
         state.schedules.able_since = event.able_since
-    if event.message is not None:
-        state.effects.transitions.append(Transition(at=now.wall, type=event.kind, message=event.message))
     look_anew(state, now)
 
 
@@ -222,7 +220,7 @@ def restore_schedules(state: State, kept: Iterable[Schedule], now: Now) -> None:
     with its fault."""
     schedules = state.schedules
     schedules.able_since, schedules.able_awake = now.wall, now.awake
-    schedules.offset = now.wall - now.awake
+    schedules.seen = now
     for schedule in kept:
         one = schedules.add(schedule)
         _rebase(state, one, now)

@@ -13,6 +13,8 @@ from datetime import UTC, tzinfo
 
 import msgspec
 
+from cronoq_cli.engine.live import Now
+from cronoq_cli.engine.recurrence import Run
 from cronoq_cli.errors import NotFoundError
 from cronoq_cli.model.moment import load_zone
 from cronoq_cli.model.recurring import PassedSlots, Schedule, ScheduleSpec, ScheduleState
@@ -65,20 +67,21 @@ class Schedules:
     """All schedules of one engine.
 
     `zone` is the machine's, `boot_id` its boot. Slots before `able_since` (unix seconds; for intervals `able_awake`,
-    on the awake clock) could not be run and are left to catch-up. `offset` is how far the wall clock was ahead of the
-    awake clock when that was last looked at. `waiting`: numbers of schedules that fell due while nothing could be
-    decided.
+    on the awake clock) could not be run and are left to catch-up. `seen` is the moment of the last look at both clocks.
+    `waiting`: numbers of schedules that fell due while nothing could be decided; `catching`: slots about to be caught
+    up.
     """
 
     zone: tzinfo = UTC
     boot_id: str | None = None
     able_since: float = -math.inf
     able_awake: float = -math.inf
-    offset: float | None = None
+    seen: Now | None = None
     remembers: Remembers = remember_nothing
     by_name: dict[str, LiveSchedule] = field(default_factory=dict)
     by_number: dict[int, LiveSchedule] = field(default_factory=dict)
     waiting: dict[int, None] = field(default_factory=dict)
+    catching: list[tuple[Run, LiveSchedule]] = field(default_factory=list)
     next_number: int = 1
 
     def __bool__(self) -> bool:

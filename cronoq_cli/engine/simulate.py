@@ -30,6 +30,7 @@ from cronoq_cli.engine.submissions import check_fits
 from cronoq_cli.errors import ConflictError, InvalidError, TryLaterError
 from cronoq_cli.model.lifecycle import LIVE, Status
 from cronoq_cli.model.policy import AttemptEnd
+from cronoq_cli.model.recurring import PassedSlots
 from cronoq_cli.model.task import TaskSpec
 
 IDLE_MOST = 100_000
@@ -46,7 +47,8 @@ class Simulation:
     """Runs `engine` forward from `now`; the engine is used up by it.
 
     `runs`: how attempts go, by task id; others take their expected time (specification section 4) as it is known
-    at the beginning, and succeed. `specs`: what is told with each task. Raises what a submission raises for
+    at the beginning, and succeed. `specs`: what is told with each task. `plan_of`: how tasks go that come from the
+    engine's own schedules; with schedules a run has no end but its horizon. Raises what a submission raises for
     arrivals that could never be taken (InvalidError).
     """
 
@@ -58,6 +60,7 @@ class Simulation:
         arrivals: Sequence[Arrival] = (),
         runs: Mapping[int, PlannedRun] | None = None,
         specs: Mapping[int, TaskSpec] | None = None,
+        plan_of: Callable[[TaskSpec], PlannedRun] | None = None,
     ) -> None:
         self.engine = engine
         self.began = now
@@ -69,6 +72,8 @@ class Simulation:
         """The ids that arrivals got, by their position."""
         self._runs = dict(runs or {})
         self._specs = dict(specs or {})
+        self._plan_of = plan_of
+        self._passed_slots: dict[tuple[str, float, str], PassedSlots] = {}
         self._known = copy_run_times(engine.state.run_times)
         self._ends: list[tuple[float, int, int, int, AttemptEnd]] = []
         self._ending: dict[int, int] = {}
@@ -127,7 +132,7 @@ class Simulation:
         if self._next_arrival < len(self._arrivals):
             at_s = self._arrivals[self._next_arrival][1].at_s
             next_s = at_s if next_s is None or at_s < next_s else next_s
-        elif not self.engine.state.tasks:
+        elif not self.engine.state.tasks and not self.engine.state.schedules:
             return None
         step_s = None if next_s is None else max(0.0, next_s - self._passed_s)
         due_s = self.engine.next_due_s(self._now)
@@ -209,6 +214,8 @@ class Simulation:
         done = bool(effects.actions or effects.ended or effects.transitions)
         if not done:
             return False
+        if self._plan_of is not None:
+            self._note_occurrences(self._plan_of)
         for action in effects.actions:
             if isinstance(action, Start):
                 self._start(action)
@@ -227,6 +234,15 @@ class Simulation:
         for name, there_s in self._there.items():
             self._uses[name].there_s = there_s
         return True
+
+    def _note_occurrences(self, plan_of: Callable[[TaskSpec], PlannedRun]) -> None:
+        """Keep what is known of tasks that schedules have made, and the slots of which they made none."""
+        effects = self.engine.state.effects
+        for task_id, spec in effects.new.items():
+            self._specs[task_id], self._runs[task_id] = spec, plan_of(spec)
+        effects.new.clear()
+        self._passed_slots.update(effects.passed)
+        effects.passed.clear()
 
     def _start(self, order: Start) -> None:
         task = self.engine.state.tasks[order.task]
@@ -368,6 +384,7 @@ class Simulation:
             tasks=sorted((row for row in self._rows.values() if row.reason != LEFT_OUT), key=_order),
             pools=list(self._uses.values()),
             refused=list(self._refused.values()),
+            passed=sorted(self._passed_slots.values(), key=lambda row: (row.first_at, row.schedule)),
             is_whole=not live and self._next_arrival == len(self._arrivals),
         )
 

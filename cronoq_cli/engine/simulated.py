@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from cronoq_cli.engine.messages import Newcomer
 from cronoq_cli.model.lifecycle import Status
+from cronoq_cli.model.recurring import PassedSlots
 from cronoq_cli.model.task import TaskSpec
 
 
@@ -108,7 +109,8 @@ class PoolUse:
 class Outcome:
     """The result. `began_at`, `ended_at`: unix seconds, `ended_at` of the last thing that happened.
 
-    `tasks`: by first start, those without one last. `refused`: arrivals that were not taken, and why. `is_whole`:
+    `tasks`: by first start, those without one last. `refused`: arrivals that were not taken, and why. `passed`: slots
+    of schedules that became no task. `is_whole`:
     every task has ended; else the horizon was reached, or what is left never starts as things stand.
     """
 
@@ -117,6 +119,7 @@ class Outcome:
     tasks: list[SimulatedTask]
     pools: list[PoolUse]
     refused: list[tuple[Arrival, str]] = field(default_factory=list)
+    passed: list[PassedSlots] = field(default_factory=list)
     is_whole: bool = True
 
     @property

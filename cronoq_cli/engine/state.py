@@ -17,6 +17,7 @@ from cronoq_cli.engine.history import TOLD_WITH_ATTEMPT, sum_up_task
 from cronoq_cli.engine.lanes import Place, Scoring
 from cronoq_cli.engine.live import BLOCKED, READY, RETRYING, RUNNING, SCHEDULED, LiveBatch, LiveTask, Now
 from cronoq_cli.engine.messages import Effects, Revoke
+from cronoq_cli.engine.notices import Incidents, note_end, note_start
 from cronoq_cli.engine.pools import LivePool
 from cronoq_cli.engine.resources import Resources
 from cronoq_cli.engine.schedules import Schedules
@@ -26,11 +27,13 @@ from cronoq_cli.engine.timers import Due, Timers
 from cronoq_cli.errors import InvalidError
 from cronoq_cli.model.lifecycle import ALLOWED, LIVE, Status, Trigger
 from cronoq_cli.model.policy import Policy
+from cronoq_cli.model.recurring import ScheduleSpec
 from cronoq_cli.model.task import Batch, Edge, TaskSpec, Transition
 from cronoq_cli.model.urgency import decide_urgency
 from cronoq_cli.model.words import hint_for
 
 PolicyOf = Callable[[TaskSpec], Policy]
+Note = Callable[[Incidents, LiveTask, ScheduleSpec | None, Now], None]
 
 
 @dataclass(slots=True)
@@ -76,6 +79,7 @@ class State:
     """As long as fewer tasks are live, no pool and no total is full."""
     scales: bool = False
     """Whether any pool is autoscaled."""
+    incidents: Incidents = field(default_factory=Incidents)
     meters_due_at: float = -inf
     """When, on the awake clock, the pools' meters are written down again, should something happen then."""
     tokens_at: float | None = None
@@ -263,7 +267,7 @@ class State:
             self.timers.arm_wall(task.times.start_at + task.times.tolerance_s, Due.MISS, task.id)
         if not self.fits(task, pool):
             task.reason = "cannot fit"
-            task.in_heap = False
+            task.entry = None
             pool.unfit[task.id] = task
             return
         pool.lanes.push(task)
@@ -374,10 +378,24 @@ class State:
             self.forget_edges(task)
         if task.batch is not None:
             self._count_out(task.batch, task)
+        if self.incidents.by_pool or task.facts is not None:
+            self._note(note_end, task, now)
         if task.gathered_by is not None:
             self.deserted.add(task.gathered_by)
         if not task.leaving:
             self.tasks.pop(task.id, None)
+
+    def note_start(self, task: LiveTask, now: Now) -> None:
+        """A task started: hooks and pings may be told of it."""
+        if task.attempt == 1 and (self.incidents.by_pool or task.facts is not None):
+            self._note(note_start, task, now)
+
+    def _note(self, note: Note, task: LiveTask, now: Now) -> None:
+        """Occurrences that a person started tell nothing: who did is looking."""
+        facts = task.facts or {}
+        if "manual" not in facts:
+            one = self.schedules.by_name.get(facts.get("recurring", ""))
+            note(self.incidents, task, None if one is None else one.spec, now)
 
     def _count_out(self, batch: LiveBatch, task: LiveTask) -> None:
         batch.alive -= 1

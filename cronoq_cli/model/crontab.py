@@ -339,7 +339,7 @@ def _warn_of_variable(name: str, value: str) -> list[str]:
         warnings.append(
             "MAILTO is empty: no mail, nothing to do"
             if not value
-            else "MAILTO: output goes to the logs, not into mails; the address is kept for notices"
+            else "MAILTO: output goes to the logs, and where there is a local sendmail also into mails"
         )
     if name == "LOGNAME":
         warnings.append("LOGNAME cannot be set in a crontab: passed over")

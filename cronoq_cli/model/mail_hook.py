@@ -6,13 +6,9 @@ Text only: the line is built here when a crontab is imported, and run by the dae
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from shlex import quote
 
 from cronoq_cli.errors import UsageError
-
-SENDMAIL_PLACES = ("/usr/sbin/sendmail", "/usr/lib/sendmail", "/usr/bin/sendmail", "/usr/local/sbin/sendmail")
-"""Where a local mail system puts its `sendmail`; only seldom is it found by PATH."""
 
 LARGEST_MAIL = 1 << 20
 """Bytes of output in a mail; the log has all of it."""
@@ -20,11 +16,6 @@ LARGEST_MAIL = 1 << 20
 _ADDRESSES = re.compile(r"[A-Za-z0-9_.+=/!%@:][A-Za-z0-9_.+=/!%@:,~ \t-]*", re.ASCII)
 """What cron takes as a MAILTO: letters, digits and a few signs, never a leading `-` (an option of sendmail)."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]+")
-
-
-def find_sendmail(is_executable: Callable[[str], bool]) -> str | None:
-    """The path of the local `sendmail`, None where there is none."""
-    return next((path for path in SENDMAIL_PLACES if is_executable(path)), None)
 
 
 def parse_mailto(text: str) -> list[str]:

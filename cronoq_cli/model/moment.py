@@ -16,8 +16,9 @@ from cronoq_cli.model.duration import parse_duration
 from cronoq_cli.model.words import suggest
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-LATEST_AT = 253_402_300_799.0
-"""The last second of the year 9999, where the calendar of the standard library ends."""
+LATEST_AT = 253_370_764_799.0
+"""The last second of the year 9998: the calendar of the standard library ends with 9999, and zones are up to a day
+ahead."""
 HINT = "write it like 18:30, tomorrow 03:00, fri 18:00, 2026-03-08 07:00, 2026-03-08T07:00:00Z or +2h"
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 NAMED_TIMES = {"midnight": time(0), "noon": time(12)}
@@ -47,7 +48,7 @@ def parse_moment(text: str, *, now: float, zone: tzinfo) -> float:
     if found is None:
         raise UsageError(f"{text!r} is not a time", hint=HINT)
     if not 0 <= found <= LATEST_AT:
-        raise UsageError(f"{text!r} lies outside the years 1970 to 9999", hint=HINT)
+        raise UsageError(f"{text!r} lies outside the years 1970 to 9998", hint=HINT)
     return found
 
 

@@ -111,6 +111,7 @@ _STOPS = {
 
 
 _SILENT = Report()
+_PLAIN_SUCCESS = Verdict(kind=EndKind.SUCCESS)
 
 
 def read_report(lines: list[tuple[str, str]]) -> Report:
@@ -141,6 +142,8 @@ def _read_delay(text: str, before: float | None) -> float | None:
 
 def judge(policy: Policy, end: AttemptEnd, report: Report) -> Verdict:
     """The verdict on one end: why we stopped it, then the task's own word, then the exit code."""
+    if end.exit_code == 0 and end.cause is None and report is _SILENT:
+        return _PLAIN_SUCCESS
     at_least_s = report.retry_after_s or 0.0
     kind, message = _judge_kind(policy, end, report)
     return Verdict(kind=kind, message=report.message or message, at_least_s=at_least_s)

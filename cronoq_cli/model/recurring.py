@@ -42,6 +42,7 @@ class ScheduleSpec(msgspec.Struct, omit_defaults=True, kw_only=True):
     `tz` None follows the machine's zone. `priority_given`: caught-up occurrences keep the template's priority,
     else they are low. Durations are seconds, `until` unix seconds. `hooks` are commands by the name of the notice
     (`on_failure`, ...). `ping`: the URL told of starts and ends, None: nobody is told.
+    `reactions` are shell lines by the option that asked for them (model/reaction): tasks with each occurrence.
     `comment` is what people wrote above it, lines that begin with `#`: kept for `edit` and `export`.
     """
 
@@ -65,6 +66,7 @@ class ScheduleSpec(msgspec.Struct, omit_defaults=True, kw_only=True):
     on_miss: str | None = None
     deadline_after_s: float | None = None
     hooks: dict[str, str] = {}
+    reactions: dict[str, list[str]] = {}
     ping: str | None = None
     comment: str = ""
 

@@ -9,9 +9,10 @@ from typing import Final
 
 from cronoq_cli.runner.attempt import Attempt, encode_text
 from cronoq_cli.runner.loop import Loop
+from cronoq_cli.wire.clock_alarm import ClockAlarm
 from cronoq_cli.wire.runner import Cause
 
-# The wall clock may be set at any moment, and no timer of the loop follows it.
+# The wall clock may be set at any moment, and no timer of the loop follows it. The kernel tells of that where it can.
 _WALL_LOOK_S: Final = 30.0
 
 
@@ -27,11 +28,18 @@ class Heart:
 
 
 class Limits:
-    """Arms the timers of attempts and calls `on_expired(attempt, cause)` when one is reached."""
+    """Arms the timers of attempts and calls `on_expired(attempt, cause)` when one is reached.
 
-    def __init__(self, loop: Loop, on_expired: Callable[[Attempt, Cause], None]) -> None:
+    `wall` tells the time of day."""
+
+    def __init__(
+        self, loop: Loop, on_expired: Callable[[Attempt, Cause], None], wall: Callable[[], float] = time.time
+    ) -> None:
         self._loop = loop
         self._on_expired = on_expired
+        self._wall = wall
+        self._walls: dict[Attempt, float] = {}
+        self._alarm: ClockAlarm | None = None
 
     def arm(self, attempt: Attempt) -> None:
         """Begin to count for an attempt that has just started."""
@@ -42,6 +50,8 @@ class Limits:
         if timeout_s is not None:
             self._set(attempt, Cause.TIME_LIMIT, timeout_s, self._expire(attempt, Cause.TIME_LIMIT))
         if kill_at is not None:
+            self._walls[attempt] = kill_at
+            self._hear_of_steps()
             self._watch_wall(attempt, kill_at)
         if heartbeat_s is not None:
             self._watch_heart(attempt, Heart(heartbeat_s, _list_signs(attempt)), heartbeat_s)
@@ -52,6 +62,29 @@ class Limits:
             for timer in attempt.timers.values():
                 timer.cancel()
             attempt.timers = None
+            self._walls.pop(attempt, None)
+
+    def follow_wall(self) -> None:
+        """Arm anew what waits for a time of day: the clock was set, or the machine has slept."""
+        for attempt, kill_at in list(self._walls.items()):
+            if attempt.timers is not None and Cause.KILL_AT in attempt.timers:
+                attempt.timers[Cause.KILL_AT].cancel()
+                self._watch_wall(attempt, kill_at)
+
+    def _hear_of_steps(self) -> None:
+        """Have the kernel say when the clock is set, from the first attempt on that goes by it."""
+        if self._alarm is not None:
+            return
+        try:
+            alarm = self._alarm = ClockAlarm()
+        except OSError:
+            return  # then it is looked at every half minute
+
+        def said(events: int) -> None:
+            if alarm.accept():
+                self.follow_wall()
+
+        self._loop.watch(alarm.descriptor, said)
 
     def _set(self, attempt: Attempt, name: str, delay_s: float, action: Callable[[], None]) -> None:
         if attempt.timers is not None:
@@ -61,7 +94,7 @@ class Limits:
         return lambda: self._on_expired(attempt, cause)
 
     def _watch_wall(self, attempt: Attempt, kill_at: float) -> None:
-        left_s = kill_at - time.time()
+        left_s = kill_at - self._wall()
         if left_s <= 0:
             # Never from within the start: whoever arms must be able to finish first.
             self._set(attempt, Cause.KILL_AT, 0.0, self._expire(attempt, Cause.KILL_AT))

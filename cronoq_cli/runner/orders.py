@@ -59,12 +59,12 @@ class Orders:
 
     def carry_out(self, order: Message) -> None:
         """Do what one message says."""
-        handler = self._handlers.get(order.get("order") or "")
         try:
+            handler = self._handlers.get(order.get("order") or "")
             if handler is None:
                 raise ValueError(f"unknown order {order.get('order')!r}")
             handler(order)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             sys.stderr.write(f"cronoq runner: malformed order: {type(error).__name__}: {error}\n")
             sys.stderr.flush()
 

@@ -98,7 +98,7 @@ class Supervisor:
             return
         try:
             attempt = Attempt(order, environment)
-        except (TypeError, ValueError) as error:
+        except (OverflowError, TypeError, ValueError) as error:
             attempt = Attempt({"token": token}, None)
             self._refuse(attempt, StartError(ErrorKind.COMMAND, None, f"malformed order: {error}", 126))
             return

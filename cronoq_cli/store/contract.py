@@ -11,6 +11,7 @@ from typing import Protocol
 import msgspec
 
 from cronoq_cli.model.history import EndSums, Window
+from cronoq_cli.model.notice import Incident, Notice
 from cronoq_cli.model.recurring import PassedSlots, Schedule
 from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, Transition
 
@@ -23,8 +24,9 @@ class Changes(msgspec.Struct, kw_only=True):
     dependencies. `forgotten_edges`: tasks whose open edges are all dropped. `envs`: environments by hash, stored
     once (blob of NUL-separated K=V). `stdins`: kept standard input by task. `pools`: stored pool state by name
     (None: reset). `run_times`: what was learned by (pool, kind), as numbers (None: forgotten). `resources`: stored
-    state of resources changed by command, by name (None: reset). `schedules`: by name (None: removed; its history
-    stays). `passed`: slots that became no task. `removed`: tasks deleted with all that belongs to them.
+    state of resources changed by command, by name (None: reset). `incidents`: open incidents by their subject (None:
+    closed). `notices`: notices whose hooks are still to run, by id (None: done). `schedules`: by name (None: removed;
+    its history stays). `passed`: slots that became no task. `removed`: tasks deleted with all that belongs to them.
     """
 
     new: list[TaskRecord] = []
@@ -41,6 +43,8 @@ class Changes(msgspec.Struct, kw_only=True):
     pools: dict[str, dict[str, object] | None] = {}
     run_times: dict[tuple[str, str], list[float] | None] = {}
     resources: dict[str, dict[str, object] | None] = {}
+    incidents: dict[str, Incident | None] = {}
+    notices: dict[str, Notice | None] = {}
     schedules: dict[str, Schedule | None] = {}
     passed: list[PassedSlots] = []
     removed: list[int] = []
@@ -75,10 +79,11 @@ class Filter(msgspec.Struct, kw_only=True):
 
 class LiveState(msgspec.Struct, kw_only=True):
     """All that recovery needs. `tasks`: every live task and every one that is `leaving`, in seq order; `edges`:
-    open edges; `batches`: those with live members; `next_id`: the smallest id never used; `run_times`, `resources`: as
-    `Changes` has them, what cannot be decoded left out; `damaged`: ids of rows that could not be decoded, already set
-    aside as failed in the store, with the reason; `schedules`: by name in order; `damaged_schedules`: names of those
-    that could not be decoded, with the reason, already taken out of the table and kept in another."""
+    open edges; `batches`: those with live members; `next_id`: the smallest id never used; `run_times`,
+    `resources`, `incidents`: as `Changes` has them, what cannot be decoded left out; `damaged`: ids of rows that could
+    not be decoded, already set aside as failed in the store, with the reason; `schedules`: by name in order;
+    `damaged_schedules`: names of those that could not be decoded, with the reason, already taken out of the table and
+    kept in another."""
 
     tasks: list[TaskRecord]
     edges: list[Edge]
@@ -87,6 +92,7 @@ class LiveState(msgspec.Struct, kw_only=True):
     next_id: int
     run_times: dict[tuple[str, str], list[float]] = {}
     resources: dict[str, dict[str, object]] = {}
+    incidents: dict[str, Incident] = {}
     damaged: dict[int, str] = {}
     schedules: list[Schedule] = []
     damaged_schedules: dict[str, str] = {}
@@ -143,6 +149,7 @@ class StoreReader(Protocol):
     def find_batch(self, first: int) -> Batch | None: ...
     def load_run_times(self) -> dict[tuple[str, str], list[float]]: ...
     def load_resources(self) -> dict[str, dict[str, object]]: ...
+    def list_notices(self) -> list[Notice]: ...
     def load_pools(self) -> dict[str, dict[str, object]]: ...
     def list_schedules(self) -> list[Schedule]:
         """All that can be decoded, by name."""

@@ -16,6 +16,7 @@ import msgspec
 from cronoq_cli.errors import ConflictError, FencedError, StoreError
 from cronoq_cli.model.history import EndSums, Window
 from cronoq_cli.model.lifecycle import FINAL, LIVE
+from cronoq_cli.model.notice import Incident, Notice
 from cronoq_cli.model.recurring import PassedSlots, Schedule
 from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, Transition
 from cronoq_cli.store.contract import Changes, Filter, Leadership, LiveState
@@ -39,6 +40,8 @@ class MemoryBase:
         self.pools: dict[str, dict[str, object]] = {}
         self.run_times: dict[tuple[str, str], list[float]] = {}
         self.resources: dict[str, dict[str, object]] = {}
+        self.incidents: dict[str, Incident] = {}
+        self.notices: dict[str, Notice] = {}
         self.schedules: dict[str, Schedule] = {}
         self.passed: dict[tuple[str, float, str], PassedSlots] = {}
         self.events: list[Transition] = []
@@ -101,6 +104,8 @@ class MemoryStore:
         _store(base.pools, changes.pools)
         _store(base.resources, changes.resources)
         _store(base.run_times, changes.run_times)
+        _store(base.incidents, changes.incidents)
+        _store(base.notices, changes.notices)
         self._write_schedules(changes)
         seqs = [self._record(event) for event in changes.transitions]
         self._delete(changes.removed)
@@ -188,6 +193,7 @@ class MemoryStore:
             next_id=base.highest_id + 1,
             run_times=self.load_run_times(),
             resources=self.load_resources(),
+            incidents={subject: _copy(one) for subject, one in base.incidents.items()},
             schedules=self.list_schedules(),
         )
 
@@ -364,6 +370,10 @@ class MemoryStore:
         """The stored state of resources changed by command, by name."""
         return {name: dict(state) for name, state in self._base.resources.items()}
 
+    def list_notices(self) -> list[Notice]:
+        """The notices whose hooks are still to run, oldest first."""
+        return [_copy(one) for one in self._base.notices.values()]
+
     def list_schedules(self) -> list[Schedule]:
         """All schedules, by name."""
         return [_copy(schedule) for _, schedule in sorted(self._base.schedules.items())]
@@ -398,7 +408,7 @@ def _store(kept: dict[Any, Any], changes: Mapping[Any, Any]) -> None:
         if value is None:
             kept.pop(key, None)
         else:
-            kept[key] = value.copy()
+            kept[key] = _copy(value) if isinstance(value, msgspec.Struct) else value.copy()
 
 
 def _copy(record: Any) -> Any:

@@ -244,7 +244,8 @@ def decode_request(payload: bytes) -> RequestMessage:
 def _decode_known(envelope: _Envelope) -> Request:
     try:
         # By its name: a union of all requests would be looked through anew each time.
-        kind = _BY_NAME.get(envelope.request.get("type"), Request)
+        name = envelope.request.get("type")
+        kind = _BY_NAME.get(name, Request) if isinstance(name, str) else Request
         request: Request = msgspec.convert(envelope.request, kind, str_keys=True)
     except (msgspec.ValidationError, ValueError, RecursionError) as error:
         if is_newer(envelope.client, VERSION) and not envelope.as_is:

@@ -114,12 +114,14 @@ def test_every_option_of_a_schedule_lands_in_its_field(planner: Caller) -> None:
         *("--catch-up-within", "2d", "--jitter", "5m", "--until", "2027-01-01T00:00:00Z", "--max-runs", "7"),
         *("--pause-after-failures", "3", "--reserve", "--tolerance", "10s", "--on-miss", "skip"),
         *("--deadline-after", "1h", "--hook", "on-failure=notify-send bad", "-p", "net", "-P", "high"),
+        *("--on-failure", "./tell", "--on-failure", "./page", "--on-end", "./clean"),
         *("--timeout", "1h", "--retries", "2", "-t", "team=a", "-E", "A=b", "--", "x"),
     )
     assert (spec.tz, spec.overlap, spec.catch_up) == ("Asia/Tokyo", Overlap.QUEUE_ON_SUCCESS, CatchUp.ALL)
     assert (spec.catch_up_within_s, spec.jitter_s, spec.until, spec.max_runs) == (172_800, 300, 1798761600.0, 7)
     assert (spec.pause_after_failures, spec.reserve, spec.tolerance_s, spec.on_miss) == (3, True, 10, "skip")
     assert (spec.deadline_after_s, spec.hooks) == (3600, {"on_failure": "notify-send bad"})
+    assert spec.reactions == {"on_failure": ["./tell", "./page"], "on_end": ["./clean"]}
     template = spec.template
     assert (template.pool, template.priority, spec.priority_given, template.timeout_s) == ("net", 2, True, 3600)
     assert (template.retries, template.tags, template.env_changes) == (2, {"team": "a"}, {"A": "b"})
@@ -164,8 +166,9 @@ def test_what_a_schedule_reads_is_kept_with_it(planner: Caller) -> None:
         (("x", "--every", "10s", "--jitter", "1s", "--", "y"), 2, "--jitter with an interval"),
         (("x", "--every", "1ms", "--", "y"), 2, "too short"),
         (("x", "--every", "10s", "--seconds", "--", "y"), 2, "--seconds with --every"),
-        (("x", "@daily", "--hook", "on_fire=y", "--", "y"), 2, "'on_fire' is no notice"),
+        (("x", "@daily", "--hook", "on_fire=y", "--", "y"), 2, "unknown hook 'on_fire'"),
         (("x", "@daily", "--hook", "on_failure", "--", "y"), 2, "on_failure has no command"),
+        (("x", "@daily", "--ping", "ftp://x", "--", "y"), 2, "--ping: 'ftp://x' is not a URL to ping"),
         (("x", "@daily", "--at", "18:00", "--", "y"), 2, "no option --at"),
         (("x", "@daily", "--shell", "sh", "--", "y", "z"), 2, "--shell with a command of several words"),
     ],
@@ -247,6 +250,14 @@ def test_a_schedule_that_does_not_run_says_why_in_its_state(planner: Caller) -> 
     assert "resume begins anew" in planner("recurring", "show", "backup").out
 
 
+def test_one_schedule_is_one_document_and_a_listing_is_a_list(planner: Caller) -> None:
+    fill(planner)
+    shown = json.loads(planner("recurring", "show", "backup", "--json").out)
+    assert (shown["schema"], shown["recurring"]["name"]) == (1, "backup")
+    listed = json.loads(planner("recurring", "ls", "--json").out)["recurring"]
+    assert "backup" in [document["name"] for document in listed]
+
+
 def test_tasks_are_selected_by_their_schedule(planner: Caller) -> None:
     planner("ls", "--recurring", "backup")
     assert planner.request.select.tags == {"recurring": "backup"}
@@ -292,6 +303,9 @@ def test_history_is_a_table_with_reasons(planner: Caller) -> None:
     rows = planner("recurring", "history", "x").out.splitlines()
     assert rows[1].split()[-2:] == ["exit", "3"]
     assert rows[2].endswith("the daemon was down")
+    runs[1] |= {"count": 10, "more": False, "last_due_at": "2026-09-21T00:39:00Z"}
+    rows = planner("recurring", "history", "x").out.splitlines()
+    assert "the daemon was down, 10 slots, up to " in rows[2]
     planner("recurring", "history", "x", "--limit", "all", "--before", "2026-09-21")
     assert planner.request.limit is None
     assert planner.request.before is not None

@@ -166,18 +166,36 @@ def test_a_job_runs_as_cron_would_run_it(planner: Caller) -> None:
     assert (first.template.umask, cat.template.umask) == (0o022, 0o022)
 
 
-def test_mailto_becomes_notices_where_there_is_a_sendmail(planner: Caller, tmp_path: Path) -> None:
+def test_a_zone_above_a_boot_or_an_interval_is_for_the_jobs_that_follow_the_clock(planner: Caller) -> None:
+    text = "CRON_TZ=America/New_York\n@reboot start\n@every 5m poll\n0 3 * * * save\n"
+    ok(planner("recurring", "import", write(planner, text)))
+    before = table(planner)
+    assert {spec.when: spec.tz for spec in before.values()} == {
+        "@reboot": None,
+        "@every 5m": None,
+        "0 3 * * *": "America/New_York",
+    }
+    exported = ok(planner("recurring", "export", "--crontab"))
+    ok(planner("recurring", "rm", "--all"))
+    ok(planner("recurring", "import", write(planner, exported, "export")))
+    assert table(planner) == before
+
+
+def test_mailto_becomes_a_hook_that_mails_output_where_there_is_a_sendmail(planner: Caller, tmp_path: Path) -> None:
     text = "MAILTO=ann@example.org,bob\n0 1 * * * job\n"
     planner.env["PATH"] = str(tmp_path)
-    (tmp_path / "sendmail").write_text("#!/bin/sh\ncat\n")
+    (tmp_path / "sendmail").write_text('#!/bin/sh\necho "$@"; cat\n')
     (tmp_path / "sendmail").chmod(0o755)
     ok(planner("recurring", "import", write(planner, text)))
     hooks = table(planner)["job"].hooks
-    assert set(hooks) == {"on_failure", "on_missed", "on_recovery"}
-    done = subprocess.run(
-        ["/bin/sh", "-c", hooks["on_failure"]], input=b'{"schema":1}', capture_output=True, check=True
-    )
-    assert done.stdout == b"To: ann@example.org, bob\nSubject: cronoq: job failed\n\n" + b'{"schema":1}'
+    assert set(hooks) == {"on_end"}
+    (tmp_path / "log").write_text("printed\n")
+    line = ["/bin/sh", "-c", hooks["on_end"]]
+    mail = subprocess.run(line, env={"CRONOQ_LOG": str(tmp_path / "log")}, capture_output=True, check=True).stdout
+    words, _, body = mail.partition(b"\n\n")
+    assert words.startswith(b"-i -t\nFrom: ")
+    assert b"\nTo: ann@example.org, bob\nSubject: Cron <" in words
+    assert body == b"printed\n"
     exported = ok(planner("recurring", "export", "--crontab"))
     (tmp_path / "sendmail").unlink()
     before = table(planner)
@@ -197,7 +215,7 @@ def test_another_command_of_a_known_name_does_not_replace_it(planner: Caller) ->
 
 def test_a_dry_run_changes_nothing(planner: Caller) -> None:
     out = ok(planner("recurring", "import", "--dry-run", write(planner, "0 1 * * * job\n")))
-    assert "1 added" in out
+    assert out.endswith("1 added (a dry run: nothing was changed)\n")
     assert table(planner) == {}
 
 
@@ -252,6 +270,7 @@ def test_taking_over_comments_out_and_starts_and_giving_back_undoes_it(planner: 
     assert line.out.splitlines()[-1] == "2 added, 1 refused, 2 started here"
     assert (streams(planner).crontab, resting(planner)) == (TAKEN, {"one": False, "two": False})
     assert streams(planner).copies == (OWN,)
+    assert " in " in line.out.splitlines()[3], "its next run is told, now that it runs here"
     assert "/state/crontab-copy" in line.err
     assert ok(planner("recurring", "import", "--crontab", "--give-back")).splitlines()[-1] == "removed here: one, two"
     assert (streams(planner).crontab, table(planner)) == (OWN, {})
@@ -316,6 +335,7 @@ OPTIONS = st.lists(
         st.sampled_from(
             [
                 ("--overlap", "queue"), ("--overlap", "replace"), ("--catch-up", "all"), ("--catch-up", "none"),
+                ("--ping", "https://hc.example/x?y='1'"),
                 ("--reserve",), ("--tolerance", "5s"), ("--max-runs", "3"), ("--pause-after-failures", "2"),
                 ("--until", "2027-03-08T07:00:00.250Z"), ("--hook", "on_failure=mail 'x' \"y\""), ("-P", "low"),
                 ("--retries", "4"), ("--backoff", "fixed:90s"), ("--retry-on", "1,5-9"), ("--success-codes", "3"),
@@ -323,6 +343,7 @@ OPTIONS = st.lists(
                 ("-o", "out.log"), ("--stdin", "in put"), ("--split",), ("--use", "gpu=0.125"), ("--tenant", "ann"),
                 ("--on", "gpu=yes"), ("-t", "a=b c"), ("--kind", "k"), ("--umask", "077"),
                 ("-C", "/srv/ä b"), ("-p", "net"), ("--clean-env",), ("--paused",),
+                ("--on-failure", "tell 'a'"), ("--on-end", "b\nc"),
             ]
         ),
         st.tuples(
@@ -445,6 +466,8 @@ def test_a_refused_text_is_offered_again_as_it_is(planner: Caller) -> None:
     line = edit(planner, lambda _: bad, lambda text: text.replace("61", "1"), answers=(True,))
     assert streams(planner).seen[-1] == bad
     assert "minute field" in line.err
+    line = edit(planner, lambda text: text.replace('"1 *', '"1 * ', 1).replace("# What is", "# Mine is") + "oops\n")
+    assert f"(at line {streams(planner).seen[-1].count(chr(10)) + 1}, column 5)" in line.err
     assert table(planner)["x"].expr == "1 * * * *"
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from cronoq_cli.config.hooks import HookSettings
 from cronoq_cli.config.live import POOL_KEYS
 from cronoq_cli.config.loading import parse_settings
 from cronoq_cli.config.pools import AutoscaleSettings, GroupSettings, LimitSettings, PoolSettings
@@ -29,6 +30,7 @@ TABLES: list[tuple[type[Table], dict[str, Any]]] = [
     (AutoscaleSettings, BATCH["autoscale"]),
     (LimitSettings, BATCH["limits"]),
     (GroupSettings, BATCH["groups"][0]),
+    (HookSettings, DOCUMENT["hooks"]),
     (ResourceSettings, {**DOCUMENT["resources"]["gpu"], **DOCUMENT["resources"]["api"]}),
     (GatherSettings, DOCUMENT["groups"]["mail"]),
     (RetentionSettings, DOCUMENT["retention"]),

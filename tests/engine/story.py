@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
 from typing import Any
 
 import msgspec
@@ -35,9 +36,11 @@ from cronoq_cli.engine.messages import (
 from cronoq_cli.engine.pools import LivePool, PoolPlan, tenant_of
 from cronoq_cli.engine.recovery import restore
 from cronoq_cli.engine.resources import Semaphore
+from cronoq_cli.engine.schedule_changes import restore_schedules
 from cronoq_cli.engine.state import State
 from cronoq_cli.model.lifecycle import LIVE, Status
 from cronoq_cli.model.policy import AttemptEnd, Policy
+from cronoq_cli.model.recurring import PassedSlots, Schedule
 from cronoq_cli.model.task import (
     AttemptRecord,
     Backoff,
@@ -79,6 +82,8 @@ class Shelf:
     attempts: dict[tuple[int, int], AttemptRecord] = field(default_factory=dict)
     run_times: dict[tuple[str, str], list[float]] = field(default_factory=dict)
     history: list[Transition] = field(default_factory=list)
+    schedules: dict[str, Schedule] = field(default_factory=dict)
+    passed: dict[tuple[str, float, str], PassedSlots] = field(default_factory=dict)
 
     def commit(self, effects: Effects) -> None:
         """Write everything, in the order of a store: tasks, edges opened, closed, forgotten."""
@@ -101,6 +106,16 @@ class Shelf:
         self.attempts.update(effects.attempts)
         self.run_times.update(effects.run_times)
         self.history.extend(effects.transitions)
+        self.passed.update(effects.passed)
+        for name, schedule in effects.schedules.items():
+            self.schedules.pop(name, None)
+            if schedule is not None:
+                state = msgspec.structs.replace(schedule.state, skips=list(schedule.state.skips))
+                self.schedules[name] = msgspec.structs.replace(schedule, state=state)
+
+    def find_key(self, key: str) -> int | None:
+        """The newest task that has or had a key."""
+        return max((task.id for task in self.tasks.values() if task.spec.key == key), default=None)
 
     def _write_task(self, task_id: int, task: LiveTask, effects: Effects) -> None:
         if task_id in effects.new:
@@ -125,6 +140,10 @@ class Shelf:
                 if any(i in ids for i in range(batch.first, batch.last + 1))
             ],
             pools=dict(self.pools),
+            schedules=[
+                msgspec.structs.replace(one, state=msgspec.structs.replace(one.state, skips=list(one.state.skips)))
+                for one in self.schedules.values()
+            ],
         )
 
 
@@ -136,6 +155,7 @@ class Kept:
     edges: list[Edge]
     batches: list[Batch]
     pools: dict[str, dict[str, object]]
+    schedules: list[Schedule] = field(default_factory=list)
 
 
 def _key(edge: Edge) -> EdgeKey:
@@ -162,11 +182,15 @@ class Story:
         self.now = Now(1_000_000.0, 5_000.0)
         self.shelf = Shelf()
         self.orders: list[Action] = []
+        self.zone: tzinfo = UTC
+        self.boot_id = "boot-1"
         self.engine = self._make_engine(self.pools, 1)
 
     def _make_engine(self, pools: Mapping[str, int | PoolPlan], next_id: int) -> Engine:
         engine = Engine(policy_of, pools, next_id=next_id, scoring=self.scoring)
         engine.state.leases = self.leases
+        schedules = engine.state.schedules
+        schedules.zone, schedules.boot_id, schedules.remembers = self.zone, self.boot_id, self.shelf.find_key
         if self.setup is not None:
             self.setup(engine.state)
         for (pool, kind), floats in self.shelf.run_times.items():
@@ -302,7 +326,9 @@ class Story:
     def make_twin(self, pools: Mapping[str, int | PoolPlan] | None = None) -> Engine:
         """A second engine made from what is committed."""
         twin = self._make_engine(self.pools if pools is None else pools, max(self.shelf.tasks, default=0) + 1)
-        restore(twin, self.shelf.kept(), self.now)
+        kept = self.shelf.kept()
+        restore(twin, kept, self.now)
+        restore_schedules(twin.state, kept.schedules, self.now)
         return twin
 
     def known(self) -> set[tuple[int, int]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cronoq_cli.errors import UsageError
-from cronoq_cli.model.mail_hook import build_mail_hook, find_sendmail, parse_mailto
+from cronoq_cli.model.mail_hook import build_mail_hook, parse_mailto
 
 
 def run(tmp_path: Path, output: bytes, *, mailto: str = "alice", command: str = "true") -> tuple[str, list[str]] | None:
@@ -68,8 +68,3 @@ def test_a_mailto_cron_would_not_take_is_refused(mailto: str) -> None:
 
 def test_an_empty_mailto_means_no_mail() -> None:
     assert build_mail_hook(" ", sendmail="/usr/sbin/sendmail", user="u", host="h", command="c") is None
-
-
-def test_sendmail_is_looked_for_where_mail_systems_put_it() -> None:
-    assert find_sendmail(lambda path: path == "/usr/lib/sendmail") == "/usr/lib/sendmail"
-    assert find_sendmail(lambda path: False) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -33,8 +33,11 @@ def taken(path: Path) -> int:
 
 def is_at_rest(runner: Runner) -> bool:
     """Whether the kernel is to tell of the next write to a log."""
-    descriptors = Path(f"/proc/{runner.process.pid}/fdinfo")
-    return any("inotify wd:" in path.read_text() for path in descriptors.iterdir())
+    for path in Path(f"/proc/{runner.process.pid}/fdinfo").iterdir():
+        with suppress(FileNotFoundError):  # closed meanwhile
+            if "inotify wd:" in path.read_text():
+                return True
+    return False
 
 
 def write(runner: Runner, count: int, **fields: object) -> str:

@@ -109,6 +109,7 @@ class SimRunners(Runners):
             self._current = next(iter(self._runners.values()), None)
         if runner.journal in self.world.journals:
             self._finding[runner.journal] = ""
+        self.ask_again()
         if self._current is None:
             self.attend(self.world.launch_runner())
         self._send_finds()

@@ -9,6 +9,7 @@ from cronoq_cli.errors import ConflictError, FencedError, StoreError
 from cronoq_cli.model.event_filter import EventFilter
 from cronoq_cli.model.history import Bucket, Window
 from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
+from cronoq_cli.model.notice import Incident, Notice, Told
 from cronoq_cli.model.task import (
     AttemptRecord,
     Backoff,
@@ -307,6 +308,23 @@ def test_changed_resources_are_kept_and_reset(store: Store):
     assert store.load_live().resources == store.load_resources()
     store.commit(Changes(resources={"gpu": None, BAD: {"burst": 1.0}, "never": None}))
     assert store.load_resources() == {BAD: {"burst": 1.0}}
+
+
+def test_incidents_are_kept_until_they_close(store: Store):
+    failed = Incident(since=1.0, last_at=2.0, count=3, told=[Told.FAILURE])
+    store.commit(Changes(incidents={"recurring backup": failed, f"pool p key {BAD}": failed}))
+    assert store.load_live().incidents == {"recurring backup": failed, f"pool p key {BAD}": failed}
+    store.commit(Changes(incidents={"recurring backup": None, "never was": None}))
+    assert list(store.load_live().incidents) == [f"pool p key {BAD}"]
+
+
+def test_notices_are_kept_in_their_order_until_they_are_told(store: Store):
+    first, second = (Notice(id=name, told=Told.FAILURE, at=1.0, pool=BAD, task=7) for name in ("z", "a"))
+    store.commit(Changes(notices={"z": first}))
+    store.commit(Changes(notices={"a": second, "z": first}))
+    assert store.list_notices() == [first, second]
+    store.commit(Changes(notices={"z": None}))
+    assert store.list_notices() == [second]
 
 
 def test_what_is_learned_and_changed_belongs_to_the_one_transaction(store: Store):

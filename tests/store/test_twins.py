@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cronoq_cli.model.lifecycle import FINAL, Status
+from cronoq_cli.model.notice import Incident, Notice, Told
 from cronoq_cli.model.task import AttemptRecord, Batch, Condition, Edge, TaskRecord, TaskSpec, Transition
 from cronoq_cli.store.contract import Changes, Filter, Store
 from cronoq_cli.store.memory import MemoryStore
@@ -58,6 +59,8 @@ EDGES = st.builds(Edge, task=IDS, condition=st.sampled_from(Condition), target=I
     Edge, task=IDS, condition=st.sampled_from(Condition), awaited=st.sampled_from("kl"), awaited_until=maybe(MOMENT)
 )
 EVENTS = st.builds(Transition, at=MOMENT, type=TEXT, id=maybe(IDS), message=maybe(TEXT))
+INCIDENTS = st.builds(Incident, since=MOMENT, last_at=MOMENT, count=st.integers(0, 2))
+NOTICES = st.builds(Notice, id=TEXT, told=st.sampled_from(Told), at=MOMENT, pool=TEXT, task=maybe(IDS))
 BATCHES = st.integers(1, 3).map(lambda first: Batch(first=first, last=first + 2))
 
 
@@ -90,6 +93,8 @@ def steps(draw: st.DrawFn) -> list[Changes | tuple[dict[str, float], int, int, f
                 pools=draw(st.dictionaries(TEXT, maybe(st.dictionaries(TEXT, TEXT, max_size=1)), max_size=1)),
                 run_times=draw(st.dictionaries(st.tuples(TEXT, TEXT), maybe(few(MOMENT)), max_size=1)),
                 resources=draw(st.dictionaries(TEXT, maybe(st.dictionaries(TEXT, MOMENT, max_size=1)), max_size=1)),
+                incidents=draw(st.dictionaries(TEXT, maybe(INCIDENTS), max_size=2)),
+                notices=draw(st.dictionaries(TEXT, maybe(NOTICES), max_size=2)),
                 removed=draw(few(IDS)) if draw(st.booleans()) else [],
             )
         )
@@ -111,6 +116,8 @@ def everything(store: Store) -> dict[str, object]:
         "pools": live.pools,
         "learned": [live.run_times, store.load_run_times()],
         "resources": [live.resources, store.load_resources()],
+        "incidents": live.incidents,
+        "notices": store.list_notices(),
         "next": live.next_id,
         "counts": [store.count_by_status(), store.count_by_status("p")],
         "attempts": [store.list_attempts(n) for n in range(7)],

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cronoq_cli.commands.render.spans import short_span
-from cronoq_cli.commands.render.words import how_it_ended, title_of
+from cronoq_cli.commands.render.words import command_line, how_it_ended, title_of
 from cronoq_cli.errors import ConflictError, UsageError
 from cronoq_cli.model.ids import format_ids
 from cronoq_cli.model.lifecycle import FINAL, LIVE, WAITING
@@ -29,6 +29,7 @@ from cronoq_cli.wire.requests import (
     StartNow,
     TaskChanges,
 )
+from cronoq_cli.wire.schedules import PauseSchedules, ResumeSchedules, RunSchedule
 
 Document = Mapping[str, Any]
 MOST_NAMED = 6
@@ -125,6 +126,23 @@ def propose_pause(pool: Document) -> Proposal:
         return Proposal(f"Resume pool {name}?", (line,), ResumePool(names=[name]), "resumed pool")
     lines = (f"Nothing more starts there, {waiting} ready wait.", f"What runs ({pool['running']}) goes on.")
     return Proposal(f"Pause pool {name}?", lines, PausePool(names=[name]), "paused pool")
+
+
+def propose_schedule_pause(schedule: Document) -> Proposal:
+    """Pause a recurring job, or resume a paused one."""
+    name = schedule["name"]
+    if schedule["paused"]:
+        line = "It runs at its times again; what fell due meanwhile is not caught up."
+        return Proposal(f"Resume {name}?", (line,), ResumeSchedules(names=[name]), f"resumed {name}")
+    line = "No new runs until it is resumed; one that runs goes on."
+    return Proposal(f"Pause {name}?", (line,), PauseSchedules(names=[name]), f"paused {name}")
+
+
+def propose_schedule_run(schedule: Document) -> Proposal:
+    """Run a recurring job now."""
+    name = schedule["name"]
+    lines = (f"{command_line(schedule)}", "One run more, beside those at its times.")
+    return Proposal(f"Run {name} now?", lines, RunSchedule(name=name), "submitted")
 
 
 def propose_scale(pool: Document, text: str) -> Proposal:

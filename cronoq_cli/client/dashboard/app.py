@@ -9,16 +9,20 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from textual import events
 from textual.app import App
 from textual.driver import Driver
+from textual.worker import WorkerFailed
 
 from cronoq_cli.client.dashboard.board import Board
 from cronoq_cli.client.dashboard.controller import Controller
 from cronoq_cli.client.dashboard.driver import TerminalDriver
 from cronoq_cli.client.dashboard.feed import Feed, Watching
+from cronoq_cli.client.dashboard.screens.box import OverScreen
 from cronoq_cli.client.dashboard.screens.main import MainScreen
 from cronoq_cli.commands.context import Gateway
 from cronoq_cli.commands.render.style import Style
+from cronoq_cli.errors import ExitStatus
 
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
@@ -49,6 +53,8 @@ class Dashboard(App[int]):
         self._style = style
         self._clock = clock
         self._main: MainScreen | None = None
+        self.crash: BaseException | None = None
+        """A defect of ours, to be raised when the terminal is as it was."""
         self.controller = Controller(self.board, clock, self._redraw_soon)
 
     def on_mount(self) -> None:
@@ -63,6 +69,20 @@ class Dashboard(App[int]):
         )
         self.run_worker(self.controller.run(feed), exit_on_error=True)
 
+    async def on_event(self, event: events.Event) -> None:
+        """Give keys to the screen that is in front right then, one after the other.
+
+        Textual's own way hands them over before it is known what the one before has brought to the front: of `/ready`
+        typed over a slow line `r` would be the key to retry.
+        """
+        screen = self.screen if isinstance(event, events.Key | events.Paste) and self.screen_stack else None
+        if not isinstance(screen, MainScreen | OverScreen):
+            await super().on_event(event)
+        elif isinstance(event, events.Key):
+            screen.take_key(event)
+        elif isinstance(event, events.Paste):
+            screen.take_paste(event.text)
+
     def style(self, width: int) -> Style:
         """How lines of this width are to look now."""
         return replace(self._style, columns=width, now=self._clock())
@@ -74,6 +94,13 @@ class Dashboard(App[int]):
     def repaint(self) -> None:
         """Draw the whole screen anew."""
         self.screen.refresh(layout=True, repaint=True)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """End in order: a page of traceback helps nobody; `client/main` tells it in one line."""
+        while isinstance(error, ExceptionGroup | WorkerFailed):
+            error = error.error if isinstance(error, WorkerFailed) else error.exceptions[0]  # type: ignore[assignment]
+        self.crash = self.crash or error
+        self.exit(ExitStatus.INTERNAL)
 
     def _redraw_soon(self) -> None:
         if self._main is not None and self._main.is_mounted:
@@ -93,6 +120,6 @@ def run_dashboard(gateway: Gateway, watch: Watching, style: Style, *, read_only:
         os.environ["NO_COLOR"] = "1"
     dashboard = Dashboard(gateway, watch, style, read_only=read_only, driver=TerminalDriver)
     status = dashboard.run(mouse=False)
-    if status is None:
-        return dashboard.return_code or 0
-    return status
+    if dashboard.crash is not None:
+        raise dashboard.crash
+    return int(status or 0)

@@ -105,7 +105,7 @@ class Board:
     summary: Mapping[str, int] = field(default_factory=dict)
     pools: list[Document] = field(default_factory=list)
     schedules: list[Document] | None = None
-    """None: the daemon does not tell of any."""
+    """None: not asked for yet."""
     marked: dict[int, Document] = field(default_factory=dict)
     rows: Scroll = field(default_factory=Scroll)
     pool_rows: Scroll = field(default_factory=Scroll)
@@ -153,7 +153,8 @@ class Board:
         place = next((n for n, task in enumerate(self.tasks) if task["id"] == self._follows), None)
         if place is not None and self._follows is not None:
             self.rows.cursor = self.offset + place
-            self.rows.top = self.rows.cursor - distance
+            if self.rows.top:  # who looks at the head of the list goes on seeing it
+                self.rows.top = self.rows.cursor - distance
             self.rows.settle()
         elif self.tasks:
             self._follows = None
@@ -219,6 +220,12 @@ class Board:
             return self.pools[self.pool_rows.cursor] if self.pool_rows.cursor < len(self.pools) else None
         name = self.selected["pool"]
         return next((pool for pool in self.pools if pool["name"] == name), None)
+
+    @property
+    def chosen_schedule(self) -> Document | None:
+        """The recurring job under the cursor."""
+        schedules = self.schedules or []
+        return schedules[self.schedule_rows.cursor] if self.schedule_rows.cursor < len(schedules) else None
 
     @property
     def span_s(self) -> float:

@@ -17,7 +17,7 @@ from cronoq_cli.commands.answers import tasks_of
 from cronoq_cli.errors import CronoqError, NoDaemonError, NotFoundError
 from cronoq_cli.logs.tail import Tail
 from cronoq_cli.model.ids import format_ids
-from cronoq_cli.model.lifecycle import WAITING
+from cronoq_cli.model.lifecycle import LIVE, WAITING
 from cronoq_cli.wire.requests import Cancel, Events, Explain, Reply, Request, Selector, ShowTasks
 from cronoq_cli.wire.schedules import Schedules
 
@@ -36,6 +36,8 @@ SETTLE_S = 0.12
 LOG_BYTES = 256 * 1024
 """Of what a task wrote since the last look at most so much is read."""
 AGAIN_S = 1.0
+PATIENCE_S = 5.0
+"""An answer that takes longer is told of."""
 
 
 class Controller:
@@ -52,7 +54,8 @@ class Controller:
         self._up = asyncio.Event()
         self._early: list[Event] | None = []
         self._tail: Tail | None = None
-        self._schedules_refused = False
+        self._asked_at: list[float] = []
+        """When the questions were asked that are not answered yet, the oldest first: they are answered in order."""
 
     async def run(self, feed: Feed) -> None:
         """Keep the board in step until cancelled."""
@@ -143,7 +146,11 @@ class Controller:
 
     async def _ask(self, request: Request) -> Reply:
         assert self._feed is not None
-        return await self._feed.ask(request)
+        self._asked_at.append(monotonic())
+        try:
+            return await self._feed.ask(request)
+        finally:
+            self._asked_at.pop(0)
 
     async def _load_past(self) -> None:
         """The stored events, for the chart to begin with."""
@@ -191,16 +198,10 @@ class Controller:
         self._changed()
 
     async def _load_schedules(self) -> None:
-        if self._schedules_refused:
-            return
         try:
-            reply = await self._ask(Schedules())
-        except NoDaemonError:
-            return
-        except CronoqError:
-            self._schedules_refused = True
-            return
-        self.board.schedules = list(reply.doc["recurring"])
+            self.board.schedules = list((await self._ask(Schedules())).doc["recurring"])
+        except CronoqError as error:
+            self.board.message = (error.line(), "red")
 
     async def _stumble(self, error: CronoqError) -> None:
         if not isinstance(error, NoDaemonError):
@@ -218,11 +219,26 @@ class Controller:
         while True:
             await asyncio.sleep(PULSE_S)
             beats += 1
+            self._note_silence()
             if self.board.is_moving or self.board.panel is Panel.RECURRING or beats % IDLE_PULSES == 0:
                 self._list_wanted.set()
-            task = self.board.chosen.task
-            if self.board.pane is Pane.EXPLAIN and task is not None and task["status"] in WAITING:
+            if self._is_chosen_moving():
                 self._chosen_wanted.set()
+
+    def _note_silence(self) -> None:
+        """Say that the daemon takes its time; one that went away is told of otherwise."""
+        silent_s = monotonic() - self._asked_at[0] if self._asked_at else 0.0
+        if silent_s > PATIENCE_S and self.board.link.state == "up":
+            self.board.message = (f"the daemon has not answered for {silent_s:.0f} s", "yellow")
+            self._changed()
+
+    def _is_chosen_moving(self) -> bool:
+        """Whether what the lower part shows changes without an event: a place in line, a progress."""
+        task = self.board.chosen.task
+        if task is None:
+            return False
+        moving = {Pane.EXPLAIN: WAITING, Pane.DETAILS: LIVE}
+        return task["status"] in moving.get(self.board.pane, ())
 
     # -- the selected task -----------------------------------------------------------------------------------------
 

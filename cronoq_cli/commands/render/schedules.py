@@ -46,7 +46,8 @@ def _width(column: Column) -> int:
 
 
 def _columns(schedules: Sequence[Document], style: Style) -> list[Column]:
-    states = [_state(one, style) for one in schedules]
+    states = [state_of(one, style) for one in schedules]
+    zones = [one["zone"] or "-" for one in schedules]
     whens = [when_of(one) for one in schedules]
     lasts = [(one["last"] or {}).get("status") for one in schedules]
     return [
@@ -61,7 +62,7 @@ def _columns(schedules: Sequence[Document], style: Style) -> list[Column]:
         ),
         Column("STATE", states, usual="-", least=6, colours=["yellow" if word != "-" else None for word in states]),
         Column("OVERLAP", [one["overlap"] for one in schedules], usual="skip"),
-        Column("ZONE", [one["zone"] or "-" for one in schedules], usual="-", least=6),
+        Column("ZONE", zones, usual=zones[0], least=6),
     ]
 
 
@@ -76,7 +77,7 @@ def _distance(at: str | None, style: Style) -> str:
     return "-" if at is None else near_now(moment_of(at), style.now)
 
 
-def _state(schedule: Document, style: Style) -> str:
+def state_of(schedule: Document, style: Style) -> str:
     """`paused`, `paused until Mar 09 08:00`, `broken` (a chain on success), `ended`, `cannot run`, or `-`: it runs."""
     if schedule["paused"]:
         until = schedule["paused_until"]
@@ -116,7 +117,7 @@ def _plan_facts(schedule: Document, style: Style) -> Iterator[Fact]:
     yield Fact("runs", schedule["words"])
     yield Fact("written", when_of(schedule))
     yield Fact("zone", schedule["zone"] if schedule["tz"] else f"{schedule['zone']}, the machine's")
-    state = _state(schedule, style)
+    state = state_of(schedule, style)
     reason = _BROKEN if state == "broken" else schedule["pause_reason"]
     yield Fact("state", "active" if state == "-" else join_facts(state, reason), None if state == "-" else "yellow")
     last = schedule["last"]
@@ -156,9 +157,13 @@ def _policy_facts(schedule: Document, style: Style) -> Iterator[Fact]:
     yield Fact("room", "kept for each start" if spec.get("reserve") else None)
     yield Fact("tolerance", join_facts(_span(spec.get("tolerance_s")), spec.get("on_miss")) or None)
     yield Fact("deadline after", _span(spec.get("deadline_after_s")))
+    for name, lines in spec.get("reactions", {}).items():
+        yield Fact(name.replace("_", " "), "; then ".join(lines))
     for name, command in spec.get("hooks", {}).items():
-        yield Fact(name.replace("_", " "), command)
-    yield Fact("comment", spec.get("comment"))
+        yield Fact(f"told {name.replace('_', ' ')}", command)
+    yield Fact("pings", spec.get("ping"))
+    for number, line in enumerate(spec.get("comment", "").split("\n")):
+        yield Fact("" if number else "comment", line or None)
 
 
 def _span(seconds: float | None) -> str | None:
@@ -185,11 +190,19 @@ def print_history(context: Context, doc: Mapping[str, Any]) -> None:
         ),
         Column("STARTED", [style.local(run["started_at"]) for run in runs], usual="-"),
         Column("RUNS", [short_span(run["run_s"]) for run in runs], right=True, usual="-"),
-        Column("REASON", [_reason(run) for run in runs], usual="-", least=10),
+        Column("REASON", [_reason(run, style) for run in runs], usual="-", least=10),
     ]
     context.out.write("\n".join(layout_table(columns, style)) + "\n")
 
 
-def _reason(run: Document) -> str:
+def _reason(run: Document, style: Style) -> str:
     ended = how_it_ended({"signal": None, **run})
-    return join_facts("manual" if run["manual"] else None, ended, run["reason"]) or "-"
+    return join_facts("manual" if run["manual"] else None, ended, run["reason"], _how_many(run, style)) or "-"
+
+
+def _how_many(run: Document, style: Style) -> str | None:
+    """Many slots in a row that were missed or skipped for one reason are one line."""
+    count = run.get("count", 1)
+    if count == 1:
+        return None
+    return f"{'more than ' if run.get('more') else ''}{count} slots, up to {style.local(run['last_due_at'])}"

@@ -29,9 +29,25 @@ def print_simulation(context: Context, doc: Mapping[str, Any], limit: int | None
         lines += layout_table(_columns(tasks, moment_of(found["from"]), style), style)
     if len(found["tasks"]) > len(tasks):
         lines.append(style.paint(f"+{len(found['tasks']) - len(tasks)} more", "dim"))
+    if found.get("recurring"):
+        lines += ["", *layout_table(_schedule_columns(found["recurring"]), style)]
     lines += ["", *summary_lines(found, style)] if lines else summary_lines(found, style)
     context.out.write("\n".join(lines) + "\n")
     print_notes(context, list_notes(found))
+
+
+def _schedule_columns(schedules: Sequence[Document]) -> list[Column]:
+    """What became of each schedule; columns that are 0 for all go where space is short."""
+    waits = [short_span(round(one["longest_wait_s"], 3)) for one in schedules]
+    return [
+        Column("SCHEDULE", [one["name"] for one in schedules], least=10),
+        Column("RUNS", [str(one["runs"]) for one in schedules], right=True),
+        Column("SKIPPED", [str(one["skipped"]) for one in schedules], right=True, usual="0"),
+        Column("MISSED", [str(one["missed"]) for one in schedules], right=True, usual="0"),
+        Column("NOT STARTED", [str(one["not_started"]) for one in schedules], right=True, usual="0"),
+        Column("LONGEST WAIT", waits, right=True),
+        Column("BUSY", [short_span(round(one["busy_s"], 3)) for one in schedules], right=True),
+    ]
 
 
 def _columns(tasks: Sequence[Document], began: float, style: Style) -> list[Column]:
@@ -105,7 +121,7 @@ def list_notes(found: Document) -> list[str]:
     notes = [f"line {one['line']} is refused: {one['reason']}" for one in found["refused"][:10]]
     if len(found["refused"]) > 10:
         notes.append(f"{len(found['refused']) - 10} more are refused")
-    if not found["complete"]:
+    if not found["complete"] and "recurring" not in found:
         horizon_s = found["horizon_s"]
         why = "what is left never starts as things stand" if horizon_s is None else f"it ends after {horizon_s:g} s"
         notes.append(f"not everything ends: {why}")

@@ -39,6 +39,8 @@ from cronoq_cli.wire.schedules import (
 NEXT_SHOWN = 5
 """Next runs told with a schedule that was just added or changed."""
 SHOWN = Schedules(next_count=NEXT_SHOWN)
+MOST_SHOWN = 20
+"""Of more schedules than this only the very next run is told: looking for many of many takes the loop's time."""
 
 # -- looking ---------------------------------------------------------------------------------------------------------
 
@@ -70,12 +72,13 @@ def show_history(desk: Desk, request: ScheduleHistory) -> Reply:
     return Reply(doc=history_document(desk.scheduler.store, request, desk.now().wall, refresh))
 
 
-def _describe(desk: Desk, names: list[str]) -> list[dict[str, Any]]:
+def describe_schedules(desk: Desk, names: list[str]) -> list[dict[str, Any]]:
+    """The documents of these schedules, which are there."""
     known = [_live(desk)[name].schedule for name in names]
     chains = [schedule.state.chain for schedule in known if schedule.state.chain is not None]
     last = {record.id: record for record in desk.scheduler.list_records(chains)}
-    now = desk.now().wall
-    return [describe_schedule(one, last.get(one.state.chain or 0), SHOWN, now) for one in known]
+    now, shown = desk.now().wall, SHOWN if len(names) <= MOST_SHOWN else Schedules()
+    return [describe_schedule(one, last.get(one.state.chain or 0), shown, now) for one in known]
 
 
 # -- add, replace, remove --------------------------------------------------------------------------------------------
@@ -94,7 +97,7 @@ def apply_schedules(desk: Desk, request: ApplySchedules) -> Reply:
     if request.envs:
         desk.scheduler.add_rows(envs=request.envs)
     desk.scheduler.must_commit()
-    doc: dict[str, Any] = {"recurring": _describe(desk, [spec.name for spec in request.specs])}
+    doc: dict[str, Any] = {"recurring": describe_schedules(desk, [spec.name for spec in request.specs])}
     names = {"added": kept.added, "replaced": kept.replaced, "unchanged": kept.unchanged, "removed": kept.removed}
     return Reply(doc={**doc, **names})
 
@@ -156,7 +159,7 @@ def remove_schedules(desk: Desk, request: RemoveSchedules) -> Reply:
     names = list(dict.fromkeys(request.names)) or list(_live(desk))
     for name in names:
         desk.scheduler.engine.state.schedules.get(name)
-    documents = _describe(desk, names)
+    documents = describe_schedules(desk, names)
     desk.scheduler.apply(SchedulesApplied(removed=names))
     desk.scheduler.must_commit()
     return Reply(doc={"recurring": documents, "removed": names})
@@ -173,7 +176,7 @@ def refresh_schedules(desk: Desk, request: RefreshSchedules) -> Reply:
     desk.scheduler.apply(SchedulesApplied(specs, refreshed=True))
     desk.scheduler.add_rows(envs={request.env_id: request.env})
     desk.scheduler.must_commit()
-    return Reply(doc={"recurring": _describe(desk, request.names)})
+    return Reply(doc={"recurring": describe_schedules(desk, request.names)})
 
 
 # -- pause, resume, skip, run ----------------------------------------------------------------------------------------
@@ -195,7 +198,7 @@ def _switch(desk: Desk, event: SchedulesPaused | SchedulesResumed) -> Reply:
     desk.scheduler.check_writable()
     names = desk.scheduler.apply(event)
     desk.scheduler.must_commit()
-    return Reply(doc={"recurring": _describe(desk, names)})
+    return Reply(doc={"recurring": describe_schedules(desk, names)})
 
 
 def skip_schedule(desk: Desk, request: SkipSchedule) -> Reply:
@@ -213,7 +216,7 @@ def skip_schedule(desk: Desk, request: SkipSchedule) -> Reply:
         event = SlotsSkipped(request.name, _choose_slots(desk, one, request))
     desk.scheduler.apply(event)
     desk.scheduler.must_commit()
-    return Reply(doc={"recurring": _describe(desk, [request.name])})
+    return Reply(doc={"recurring": describe_schedules(desk, [request.name])})
 
 
 def _choose_slots(desk: Desk, one: LiveSchedule, request: SkipSchedule) -> list[float]:

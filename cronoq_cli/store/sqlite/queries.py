@@ -50,6 +50,10 @@ SAVE_RUN_TIME = "INSERT OR REPLACE INTO run_times (pool, kind, data) VALUES (?, 
 DROP_RUN_TIME = "DELETE FROM run_times WHERE pool = ? AND kind = ?"
 SAVE_RESOURCE = "INSERT OR REPLACE INTO resources (name, data) VALUES (?, ?)"
 DROP_RESOURCE = "DELETE FROM resources WHERE name = ?"
+SAVE_INCIDENT = "INSERT OR REPLACE INTO incidents (subject, data) VALUES (?, ?)"
+DROP_INCIDENT = "DELETE FROM incidents WHERE subject = ?"
+SAVE_NOTICE = "INSERT INTO notices (id, data) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET data = excluded.data"
+DROP_NOTICE = "DELETE FROM notices WHERE id = ?"
 SAVE_SCHEDULE = _insert("INSERT OR REPLACE", "schedules", rows.SCHEDULE)
 DROP_SCHEDULE = "DELETE FROM schedules WHERE name = ?"
 SAVE_PASSED = _insert("INSERT OR REPLACE", "passed", rows.PASSED)
@@ -88,6 +92,8 @@ BATCH = f"SELECT {_columns(rows.BATCH)} FROM batches WHERE first = ?"
 POOLS = "SELECT name, state FROM pools ORDER BY name"
 RUN_TIMES = "SELECT pool, kind, CAST(data AS BLOB) FROM run_times ORDER BY pool, kind"
 RESOURCES = "SELECT name, CAST(data AS BLOB) FROM resources ORDER BY name"
+INCIDENTS = "SELECT subject, CAST(data AS BLOB) FROM incidents ORDER BY subject"
+NOTICES = "SELECT CAST(data AS BLOB) FROM notices ORDER BY number"
 SCHEDULES = (
     "SELECT name, env, CAST(spec AS BLOB), CAST(state AS BLOB), added_at, updated_at FROM schedules ORDER BY name"
 )

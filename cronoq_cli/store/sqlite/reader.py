@@ -11,6 +11,7 @@ from typing import Any
 
 from cronoq_cli.model.history import EndSums, Window
 from cronoq_cli.model.lifecycle import FINAL, Status
+from cronoq_cli.model.notice import Incident, Notice
 from cronoq_cli.model.recurring import PassedSlots, Schedule
 from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, TaskSpec, Transition
 from cronoq_cli.store.contract import Filter, Leadership, LiveState
@@ -116,7 +117,7 @@ class SqliteReader:
         found: list[TaskRecord] = []
         parts = _parts(wanted)
         for part in parts:
-            room = None if wanted.limit is None or wanted.by_end else wanted.limit - len(found)
+            room = _room(wanted, len(found))
             found += self._tasks(*self._select(queries.TASK_COLUMNS, wanted, part, room))
         if wanted.by_end and len(parts) > 1:
             found.sort(key=lambda t: (t.finished_at or 0.0, t.id), reverse=wanted.newest_first)
@@ -127,7 +128,7 @@ class SqliteReader:
         found: list[tuple[int, float | None]] = []
         parts = _parts(wanted)
         for part in parts:
-            room = None if wanted.limit is None or wanted.by_end else wanted.limit - len(found)
+            room = _room(wanted, len(found))
             found += self._rows(*self._select("id, finished_at", wanted, part, room))
         if wanted.by_end and len(parts) > 1:
             found.sort(key=lambda row: (row[1] or 0.0, row[0]), reverse=wanted.newest_first)
@@ -256,6 +257,14 @@ class SqliteReader:
                 found[rows.plain_text(name)] = rows.decode_json(data, dict[str, object])
         return found
 
+    def list_notices(self) -> list[Notice]:
+        """The notices whose hooks are still to run, oldest first; what cannot be read is left out."""
+        found: list[Notice] = []
+        for (data,) in self._rows(queries.NOTICES):
+            with contextlib.suppress(rows.DamagedRowError):
+                found.append(rows.decode_json(data, Notice))
+        return found
+
     def list_schedules(self) -> list[Schedule]:
         """All schedules that can be decoded, by name."""
         return self._read_schedules()[0]
@@ -300,6 +309,7 @@ class SqliteReader:
                 next_id=self.next_id(),
                 run_times=self.load_run_times(),
                 resources=self.load_resources(),
+                incidents=self._incidents(),
                 damaged=damaged_rows,
                 schedules=schedules,
                 damaged_schedules=damaged_schedules,
@@ -322,6 +332,13 @@ class SqliteReader:
             rows.plain_text(name): rows.decode_json(state, dict[str, object])
             for name, state in self._rows(queries.POOLS)
         }
+
+    def _incidents(self) -> dict[str, Incident]:
+        found: dict[str, Incident] = {}
+        for subject, data in self._rows(queries.INCIDENTS):
+            with contextlib.suppress(rows.DamagedRowError):
+                found[rows.plain_text(subject)] = rows.decode_json(data, Incident)
+        return found
 
     def next_id(self) -> int:
         """The smallest id that was never given to a task."""
@@ -348,6 +365,11 @@ def _lenient(data: bytes) -> str:
 
 def _chunks(ids: list[int]) -> Iterator[list[int]]:
     return (ids[at : at + _CHUNK] for at in range(0, len(ids), _CHUNK))
+
+
+def _room(wanted: Filter, found: int) -> int | None:
+    """How many rows of a part are needed: in the order of ends the parts are merged, so as many of each as of all."""
+    return wanted.limit if wanted.limit is None or wanted.by_end else wanted.limit - found
 
 
 def _text_test(text: str) -> Callable[[bytes], bool]:

@@ -182,6 +182,10 @@ class SqliteStore(SqliteReader):
         resources = {(name,): state for name, state in changes.resources.items()}
         _keep(db, queries.SAVE_RESOURCE, queries.DROP_RESOURCE, resources)
         _keep(db, queries.SAVE_RUN_TIME, queries.DROP_RUN_TIME, changes.run_times)
+        incidents = {(subject,): incident for subject, incident in changes.incidents.items()}
+        _keep(db, queries.SAVE_INCIDENT, queries.DROP_INCIDENT, incidents)
+        notices = {(name,): notice for name, notice in changes.notices.items()}
+        _keep(db, queries.SAVE_NOTICE, queries.DROP_NOTICE, notices)
 
     def _write_schedules(self, changes: Changes) -> None:
         """Save or drop schedules; an environment that the former one named alone goes."""
@@ -231,6 +235,7 @@ class SqliteStore(SqliteReader):
             next_id=self.next_id(),
             run_times=self.load_run_times(),
             resources=self.load_resources(),
+            incidents=self._incidents(),
             damaged={row[0]: why for row, why in bad},
             schedules=schedules,
             damaged_schedules=damaged_schedules,

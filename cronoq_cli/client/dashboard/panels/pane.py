@@ -84,9 +84,12 @@ def _heading(board: Board) -> str:
         return "Log"
     what = {Pane.LOG: "Log", Pane.DETAILS: "Details", Pane.EXPLAIN: "Explanation"}[board.pane]
     if board.pane is Pane.LOG and chosen.task is not None:
+        more = ""
         attempts = chosen.task["attempts"]
         if attempts and attempts[-1]["stderr_log"] is not None:
-            what = "Stderr" if board.wants_stderr else "Stdout"
+            what, other = ("Stderr", "stdout") if board.wants_stderr else ("Stdout", "stderr")
+            more = f" (l: {other})"
         if chosen.task["attempt"] > 1:
-            return f"{what} of task {chosen.id}, attempt {chosen.task['attempt']}"
+            more = f", attempt {chosen.task['attempt']}{more}"
+        return f"{what} of task {chosen.id}{more}"
     return f"{what} of task {chosen.id}"

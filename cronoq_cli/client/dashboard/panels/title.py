@@ -23,7 +23,7 @@ def draw_title(board: Board, width: int, style: Style) -> Line:
     if board.loaded and board.link.state != "lost":
         left += _counts(board)
     room = max(width - display_width(clock) - 1, 0)
-    return (*fit(tuple(left), room, style.mark), (" " * (width - room - display_width(clock)), ""), (clock, ""))
+    return fit((*fit(tuple(left), room, style.mark), (" ", ""), (clock, "")), width, style.mark)
 
 
 def _state(link: Link, style: Style) -> list[Piece]:

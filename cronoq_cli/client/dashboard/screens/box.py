@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from rich.text import Text
+from textual import events
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
@@ -19,6 +20,13 @@ class OverScreen(ModalScreen[T]):
     """Something over the main screen that is left with an answer, once."""
 
     _is_left = False
+
+    def take_key(self, event: events.Key) -> None:
+        """Do what a key means here: without anything better, leave."""
+        self.leave(None)
+
+    def take_paste(self, text: str) -> None:
+        """Take text that was pasted; it is no key."""
 
     def leave(self, answer: T | None) -> None:
         """Go, with this answer. Keys that were pressed before it is gone must not take away what is below, too."""

@@ -50,9 +50,8 @@ class ChooseScreen(BoxScreen[str]):
             lines.append(Text(f" {number} {option} ", style="reverse" if place == self._rows.cursor else ""))
         self.show([*lines, Text("Enter chooses, Esc leaves it", style="dim")])
 
-    def on_key(self, event: events.Key) -> None:
+    def take_key(self, event: events.Key) -> None:
         """Move, choose or leave."""
-        event.stop()
         if event.key in _STEPS:
             self._rows.move(_STEPS[event.key])
             self._list()

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from rich.text import Text
 from textual import events
-from textual.binding import Binding
 from textual.widgets import Static
 
 from cronoq_cli.client.dashboard.actions import Proposal
@@ -15,11 +14,6 @@ from cronoq_cli.client.dashboard.screens.box import BoxScreen
 
 class ConfirmScreen(BoxScreen[bool]):
     """True for y alone: Enter may have been meant for what was there before."""
-
-    BINDINGS = [  # noqa: RUF012
-        Binding("y,Y", "answer(True)", show=False),
-        Binding("n,N,q,escape,ctrl+c", "answer(False)", show=False),
-    ]
 
     def __init__(self, proposal: Proposal, *, unicode: bool) -> None:
         super().__init__(unicode=unicode)
@@ -44,6 +38,9 @@ class ConfirmScreen(BoxScreen[bool]):
         answers = Text.assemble((" y ", "bold reverse"), " yes   ", (" n ", "bold reverse"), " no")
         self.show([*lines, Text(), answers])
 
-    def action_answer(self, agreed: bool) -> None:
-        """That is the answer."""
-        self.leave(agreed)
+    def take_key(self, event: events.Key) -> None:
+        """Yes, no, or nothing."""
+        if event.key in ("y", "Y"):
+            self.leave(True)
+        elif event.key in ("n", "N", "q", "escape", "ctrl+c"):
+            self.leave(False)

@@ -61,9 +61,8 @@ class HelpScreen(BoxScreen[None]):
             lines += self.wrap("read-only: the keys that change something are switched off", "italic")
         return lines
 
-    def on_key(self, event: events.Key) -> None:
+    def take_key(self, event: events.Key) -> None:
         """Scroll or leave."""
-        event.stop()
         page = max(self.room()[1] - 2, 1)
         steps = {**_STEPS, "pageup": -page, "pagedown": page, "space": page, "home": -(10**9), "end": 10**9}
         if event.key in steps:

@@ -7,14 +7,13 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from textual import events
-from textual.binding import Binding
 from textual.screen import Screen
 from textual.timer import Timer
 
 from cronoq_cli.client.dashboard import actions
 from cronoq_cli.client.dashboard.actions import Proposal
-from cronoq_cli.client.dashboard.board import PARTS, SPANS_S, Board, Pane, Panel
-from cronoq_cli.client.dashboard.keys import GROUPS
+from cronoq_cli.client.dashboard.board import PARTS, SPANS_S, Board, Document, Pane, Panel
+from cronoq_cli.client.dashboard.keys import find_key
 from cronoq_cli.client.dashboard.layout import decide_layout
 from cronoq_cli.client.dashboard.panels import chart, footer, pane, pools, recurring, tasks, title
 from cronoq_cli.client.dashboard.panels.view import Drawn, PanelView
@@ -37,12 +36,6 @@ _PANELS = (Panel.POOLS, Panel.TASKS, Panel.PANE)
 
 class MainScreen(Screen[None]):
     """Everything at a glance."""
-
-    BINDINGS = [  # noqa: RUF012
-        Binding(key.names, key.action, key.does, show=False, priority=key.action == "turn(1)")
-        for _, group in GROUPS
-        for key in group
-    ]
 
     def __init__(self, dashboard: Dashboard) -> None:
         super().__init__()
@@ -133,11 +126,20 @@ class MainScreen(Screen[None]):
 
     # -- moving ----------------------------------------------------------------------------------------------------
 
-    def on_key(self, event: events.Key) -> None:
-        """Any key answers the last message."""
+    def take_key(self, event: events.Key) -> None:
+        """Do what the key is for; any key answers the last message."""
         self._board.message = None
+        key = find_key(event.key, *event.aliases)
+        if key is None:
+            self.redraw()
+            return
+        do = getattr(self, f"do_{key.action}")
+        do() if key.argument is None else do(key.argument)
 
-    def action_move(self, rows: int) -> None:
+    def take_paste(self, text: str) -> None:
+        """Text that was pasted is no key."""
+
+    def do_move(self, rows: int) -> None:
         """Move in the panel that has the keys."""
         board = self._board
         if board.panel is Panel.TASKS:
@@ -150,7 +152,7 @@ class MainScreen(Screen[None]):
             (board.pool_rows if board.panel is Panel.POOLS else board.schedule_rows).move(rows)
         self.redraw()
 
-    def action_page(self, pages: int) -> None:
+    def do_page(self, pages: int) -> None:
         """Move by a page."""
         board = self._board
         heights = {
@@ -159,13 +161,13 @@ class MainScreen(Screen[None]):
             Panel.RECURRING: board.schedule_rows.height,
             Panel.PANE: self._views["pane"].size.height - 1,
         }
-        self.action_move(pages * max(heights[board.panel] - 1, 1))
+        self.do_move(pages * max(heights[board.panel] - 1, 1))
 
-    def action_edge(self, where: int) -> None:
+    def do_edge(self, where: int) -> None:
         """To the first row or the last one."""
-        self.action_move(where * 10**9)
+        self.do_move(where * 10**9)
 
-    def action_turn(self, steps: int) -> None:
+    def do_turn(self, steps: int) -> None:
         """Give the keys to the next panel."""
         if self._board.is_zoomed:
             return
@@ -174,7 +176,7 @@ class MainScreen(Screen[None]):
         ]
         self._give_keys(panels[(panels.index(self._board.panel) + steps) % len(panels)])
 
-    def action_panel(self, name: str) -> None:
+    def do_panel(self, name: str) -> None:
         """Give the keys to a panel."""
         panel = Panel(name)
         if panel in (Panel.TASKS, Panel.RECURRING):
@@ -194,7 +196,7 @@ class MainScreen(Screen[None]):
 
     # -- looking ---------------------------------------------------------------------------------------------------
 
-    def action_pane(self, name: str) -> None:
+    def do_pane(self, name: str) -> None:
         """Show something else of the selected task."""
         board, wanted = self._board, Pane(name)
         if wanted is Pane.LOG and board.pane is Pane.LOG:
@@ -205,7 +207,7 @@ class MainScreen(Screen[None]):
         self._dashboard.controller.look_closer()
         self.redraw()
 
-    def action_zoom(self) -> None:
+    def do_zoom(self) -> None:
         """The lower part over everything, or back."""
         board = self._board
         board.is_zoomed = not board.is_zoomed
@@ -215,27 +217,27 @@ class MainScreen(Screen[None]):
     def _list_panel(self) -> Panel:
         return Panel.RECURRING if self._board.shows_recurring else Panel.TASKS
 
-    def action_reset(self) -> None:
+    def do_reset(self) -> None:
         """One step back to how it began."""
         board = self._board
         if board.is_zoomed:
-            self.action_zoom()
+            self.do_zoom()
         elif board.marked:
             board.marked.clear()
         elif board.shows_recurring:
-            self.action_panel(Panel.TASKS.value)
+            self.do_panel(Panel.TASKS.value)
         elif board.view.text or board.view.part != "all" or board.view.pool is not None:
             self._choose_view(text="", part="all", pool=None)
         else:
             board.panel = self._list_panel()
         self.redraw()
 
-    def action_span(self) -> None:
+    def do_span(self) -> None:
         """Another stretch of time in the chart."""
         self._board.span = (self._board.span + 1) % len(SPANS_S)
         self.redraw()
 
-    def action_search(self) -> None:
+    def do_search(self) -> None:
         """Ask for a text; the list follows what is typed."""
         before = self._board.view.text
 
@@ -263,7 +265,7 @@ class MainScreen(Screen[None]):
         self._dashboard.controller.look_again()
         self.redraw()
 
-    def action_filter_status(self) -> None:
+    def do_filter_status(self) -> None:
         """Ask which part of the queue."""
 
         def done(part: str | None) -> None:
@@ -272,7 +274,7 @@ class MainScreen(Screen[None]):
 
         self.app.push_screen(self._choose("Show which tasks?", list(PARTS), self._board.view.part), done)
 
-    def action_filter_pool(self) -> None:
+    def do_filter_pool(self) -> None:
         """Ask which pool."""
         every = "(all pools)"
 
@@ -288,13 +290,13 @@ class MainScreen(Screen[None]):
 
     # -- changing --------------------------------------------------------------------------------------------------
 
-    def action_mark(self) -> None:
+    def do_mark(self) -> None:
         """Mark the task under the cursor and go on."""
         if self._board.panel is Panel.TASKS:
             self._board.toggle_mark()
-            self.action_move(1)
+            self.do_move(1)
 
-    def action_change(self, what: str) -> None:
+    def do_change(self, what: str) -> None:
         """Ask, then do it to the tasks."""
         proposers: dict[str, Callable[[], Proposal]] = {
             "cancel": lambda: actions.propose_cancel(self._board.targets()),
@@ -304,18 +306,28 @@ class MainScreen(Screen[None]):
             "raise": lambda: actions.propose_priority(self._board.targets(), 1),
             "lower": lambda: actions.propose_priority(self._board.targets(), -1),
         }
-        if self._board.shows_recurring:
+        if not self._board.shows_recurring:
+            self._propose(proposers[what])
+        elif what == "retry":
+            self._change_schedule(actions.propose_schedule_run)
+        else:
             self.say("this is for tasks: 2 goes to them", "yellow")
-            return
-        self._propose(proposers[what])
 
-    def action_pause(self) -> None:
-        """Ask, then pause the pool or resume it."""
+    def _change_schedule(self, propose: Callable[[Document], Proposal]) -> None:
+        schedule = self._board.chosen_schedule
+        if schedule is not None:
+            self._propose(lambda: propose(schedule))
+
+    def do_pause(self) -> None:
+        """Ask, then pause the pool, or the recurring job, or resume it."""
+        if self._board.panel is Panel.RECURRING:
+            self._change_schedule(actions.propose_schedule_pause)
+            return
         pool = self._board.chosen_pool
         if pool is not None:
             self._propose(lambda: actions.propose_pause(pool))
 
-    def action_scale(self) -> None:
+    def do_scale(self) -> None:
         """Ask for a number of workers, then whether that is meant."""
         pool = self._board.chosen_pool
         if pool is None or self._is_refused():
@@ -352,14 +364,18 @@ class MainScreen(Screen[None]):
 
     # -- otherwise -------------------------------------------------------------------------------------------------
 
-    def action_help(self) -> None:
+    def do_help(self) -> None:
         """All keys."""
         self.app.push_screen(HelpScreen(read_only=self._board.read_only, unicode=self._dashboard.unicode))
 
-    def action_repaint(self) -> None:
+    def do_repaint(self) -> None:
         """Draw everything anew, whatever another program has written over it."""
         self._dashboard.repaint()
 
-    def action_leave(self) -> None:
+    def do_suspend(self) -> None:
+        """To the shell, as Ctrl-Z does elsewhere."""
+        self.app.action_suspend_process()
+
+    def do_leave(self) -> None:
         """End the dashboard; nothing else ends."""
         self.app.exit(0)
