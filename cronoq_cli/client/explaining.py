@@ -8,20 +8,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from cronoq_cli.engine.endings import explain_ended
 from cronoq_cli.model.lifecycle import FINAL, Status
 from cronoq_cli.model.moment import format_utc
-from cronoq_cli.model.task import Edge, TaskRecord
+from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord
 
 NO_DAEMON = {"what": "no daemon runs", "detail": "nothing starts until one does: cronoq daemon start"}
 ASKS = {"success": "to succeed", "any": "to end", "fail": "to fail", "gone": "to be gone"}
 
 
-def explain_record(record: TaskRecord, edges: Sequence[Edge]) -> dict[str, Any]:
-    """The document of `explain` for one task; what only a daemon could tell is null."""
+def explain_record(
+    record: TaskRecord, edges: Sequence[Edge], attempts: Sequence[AttemptRecord] = (), batch: Batch | None = None
+) -> dict[str, Any]:
+    """The document of `explain` for one task; what only a daemon could tell is null.
+
+    `edges`: of a final one those that are closed too."""
     nothing = dict.fromkeys(("score", "place", "ahead", "estimated_start"))
     document: dict[str, Any] = {"id": record.id, "status": record.status.value, "first": None, "blockers": []}
     if record.status in FINAL or record.status is Status.RUNNING:
-        decided = _decided_by(record) if record.status in FINAL else None
+        decided = explain_ended(record, attempts, edges, batch) if record.status in FINAL else None
         return {**document, **nothing, "estimate_basis": None, "decided_by": decided}
     document["blockers"] = [{**NO_DAEMON, "since": None}, *_list_own(record, edges)]
     return {
@@ -31,16 +36,6 @@ def explain_record(record: TaskRecord, edges: Sequence[Edge]) -> dict[str, Any]:
         "estimate_basis": "no daemon runs",
         "decided_by": None,
     }
-
-
-def _decided_by(record: TaskRecord) -> str:
-    """The reason recorded with its end, and the message where that says more."""
-    facts = [record.reason or record.status.value.replace("_", " ")]
-    if record.message and record.message != record.reason:
-        facts.append(record.message)
-    if record.attempt > 1:
-        facts.append(f"after {record.attempt} attempts")
-    return ", ".join(facts)
 
 
 def _list_own(record: TaskRecord, edges: Sequence[Edge]) -> list[dict[str, Any]]:

@@ -286,7 +286,7 @@ class _Offline:
         if reader is None:
             raise NotFoundError("nothing matched: there is no task yet")
         records = self._select(reader, request.select, list(Status))
-        found = [explain_record(record, reader.list_edges(record.id)) for record in records]
+        found = [_explain(reader, record) for record in records]
         return {"explain": found[0] if len(found) == 1 else found}
 
     def list_schedules(self, request: Schedules) -> dict[str, Any]:
@@ -458,3 +458,9 @@ def _read_env(reader: StoreReader, record: TaskRecord) -> Iterator[tuple[str, st
 
 def _unknown_pool(name: str, pools: Iterable[str]) -> InvalidError:
     return InvalidError(f"unknown pool {name!r}", hint=hint_for(name, list(pools)), code="unknown-pool")
+
+
+def _explain(reader: StoreReader, record: TaskRecord) -> dict[str, Any]:
+    edges = reader.list_edges(record.id, closed=record.status in FINAL)
+    batch = None if record.batch is None else reader.find_batch(record.batch)
+    return explain_record(record, edges, reader.list_attempts(record.id), batch)

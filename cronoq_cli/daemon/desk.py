@@ -17,6 +17,7 @@ from cronoq_cli.config.space import decide_guard, read_space
 from cronoq_cli.daemon.orders import DEFAULT_SHELL
 from cronoq_cli.daemon.scheduler import Scheduler
 from cronoq_cli.daemon.selection import Selecting
+from cronoq_cli.engine.blockers import tell_briefly
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.errors import InvalidError, NotFoundError, TryLaterError
 from cronoq_cli.logs.cap import can_cut
@@ -132,6 +133,10 @@ class Desk:
             facts["batch_end"] = self._find_batch_end(record.batch)
         return describe_task(record, now=self.now().wall, pid=None if live is None else live.pid, **facts)
 
+    def explain_waiting(self, task: LiveTask) -> str | None:
+        """Why a task waits, in a few words."""
+        return tell_briefly(self.scheduler.engine.state, task, self.now())
+
     def _find_batch_end(self, first: int) -> int | None:
         """The last id of the batch that begins with `first`; it never changes, and listings ask for it again."""
         if first not in self._batch_ends:
@@ -162,40 +167,3 @@ class Desk:
             return None
         found = [line.removeprefix("progress=") for line in lines[:-1] if line.startswith("progress=")]
         return found[-1].strip() if found else None
-
-    def explain_waiting(self, task: LiveTask) -> str | None:
-        """Why a task waits, in a few words."""
-        if task.status is Status.READY:
-            return self._explain_ready(task)
-        if task.status is Status.BLOCKED and not task.held:
-            return self._explain_edges(task)
-        return task.reason
-
-    def _explain_ready(self, task: LiveTask) -> str:
-        state = self.scheduler.engine.state
-        pool = state.pools[task.pool]
-        if task.leased or task.reason is not None:
-            return task.reason or "handed to the runner"
-        if state.stopping or state.draining:
-            return "the daemon is draining"
-        if pool.paused:
-            return f"pool {pool.name} is paused"
-        if pool.capped:
-            return pool.capped
-        if not state.compared:
-            return "waits for the runner"
-        if task.batch is not None and task.batch.is_full:
-            return f"{task.batch.record.limit} of its array run"
-        if task.demand is not None and task.demand.uses:
-            lacking = state.resources.lacks(task.demand.uses, self.now().awake)
-            if lacking:
-                return f"waits for {', '.join(lacking)}"
-        if pool.workers == 0 and pool.plan.autoscale is None:
-            return f"pool {pool.name} has no workers"
-        return "waits for a slot" if task.slots == 1 else f"waits for {task.slots} slots"
-
-    def _explain_edges(self, task: LiveTask) -> str:
-        edges = self.scheduler.engine.state.graph.list_open(task.id)
-        names = [str(edge.target) if edge.target is not None else f"key {edge.awaited}" for edge in edges[:3]]
-        more = f" and {len(edges) - 3} more" if len(edges) > 3 else ""
-        return f"after {', '.join(names)}{more}"

@@ -5,7 +5,7 @@ Looks only; the decisions are those of `admission` and `dispatch`. Scores and es
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from cronoq_cli.engine.admission import find_hold, find_lacks
@@ -29,10 +29,11 @@ _ASKS = {
 
 
 class Blocker(NamedTuple):
-    """One reason: `what` in a word or two, `detail` with its numbers."""
+    """One reason: `what` in a word or two, `detail` with its numbers, `brief` as listings tell it of a ready task."""
 
     what: str
     detail: str
+    brief: str = ""
 
 
 def list_blockers(state: State, task: LiveTask, now: Now, ahead: int) -> list[Blocker]:
@@ -40,20 +41,41 @@ def list_blockers(state: State, task: LiveTask, now: Now, ahead: int) -> list[Bl
 
     `ahead`: how many tasks of its pool that stand before it want the same workers or resources.
     """
-    if not task.is_waiting:
-        return []
+    return list(_iter_blockers(state, task, now, ahead)) if task.is_waiting else []
+
+
+def tell_briefly(state: State, task: LiveTask, now: Now) -> str | None:
+    """Why a waiting task waits, in a few words: the first blocker of a ready one, else what it waits for by itself."""
+    if task.status is not Status.READY:
+        edges = state.graph.list_open(task.id) if task.open_edges and not task.held else []
+        return _name_targets(edges) if edges else task.reason
+    first = next(_iter_blockers(state, task, now, 0), None)
+    return _slots_briefly(task) if first is None else first.brief or first.what
+
+
+def _iter_blockers(state: State, task: LiveTask, now: Now, ahead: int) -> Iterator[Blocker]:
     pool = state.pools[task.pool]
-    found = list(_list_own(state, task, now))
-    found += _list_closed(state, pool)
+    yield from _list_own(state, task, now)
+    yield from _list_closed(state, pool)
     if task.leased:
-        return [*found, Blocker("handed to the runner", _describe_lease(pool, task))]
+        yield Blocker("handed to the runner", _describe_lease(pool, task))
+        return
     unfit = list(_list_unfit(state, pool, task))
-    found += unfit
+    yield from unfit
     if task.status is Status.READY and not unfit:
-        found += _list_lacking(state, pool, task, now)
+        yield from _list_lacking(state, pool, task, now)
         if ahead:
-            found.append(Blocker("better-placed tasks", f"{ahead} in pool {pool.name} want the same and go first"))
-    return found
+            yield Blocker("better-placed tasks", f"{ahead} in pool {pool.name} want the same and go first")
+
+
+def _name_targets(edges: Sequence[Edge]) -> str:
+    names = [str(edge.target) if edge.target is not None else f"key {edge.awaited}" for edge in edges[:3]]
+    more = f" and {len(edges) - 3} more" if len(edges) > 3 else ""
+    return f"after {', '.join(names)}{more}"
+
+
+def _slots_briefly(task: LiveTask) -> str:
+    return "waits for a slot" if task.slots == 1 else f"waits for {task.slots} slots"
 
 
 # -- its own waiting -----------------------------------------------------------------------------------------------
@@ -103,15 +125,15 @@ def _describe_gathering(state: State, name: str) -> str:
 def _list_closed(state: State, pool: LivePool) -> Iterator[Blocker]:
     """What keeps everything in the pool from starting."""
     if not state.compared:
-        yield Blocker("waiting for the runner", "it has to say first what it runs")
+        yield Blocker("waiting for the runner", "it has to say first what it runs", "waits for the runner")
     if state.stopping:
-        yield Blocker("stopping", "the daemon stops")
+        yield Blocker("stopping", "the daemon stops", "the daemon stops")
     elif state.draining:
-        yield Blocker("draining", "the daemon starts nothing more")
+        yield Blocker("draining", "the daemon starts nothing more", "the daemon is draining")
     if pool.paused:
-        yield Blocker("pool paused", f"until: cronoq pool resume {pool.name}")
+        yield Blocker("pool paused", f"until: cronoq pool resume {pool.name}", f"pool {pool.name} is paused")
     if pool.capped is not None:
-        yield Blocker("machine", pool.capped)
+        yield Blocker("machine", pool.capped, pool.capped)
 
 
 def _describe_lease(pool: LivePool, task: LiveTask) -> str:
@@ -154,18 +176,22 @@ def _with_labels(task: LiveTask) -> str:
 def _list_lacking(state: State, pool: LivePool, task: LiveTask, now: Now) -> Iterator[Blocker]:
     batch = task.batch
     if batch is not None and batch.is_full:
-        yield Blocker("array limit", f"{batch.running} run of its array, at most {batch.record.limit} at once")
+        limit = batch.record.limit
+        detail = f"{batch.running} run of its array, at most {limit} at once"
+        yield Blocker("array limit", detail, f"{limit} of its array run")
     lacking = [] if task.demand is None else state.resources.lacks(task.demand.uses, now.awake)
     for name in lacking:
-        yield Blocker(f"resource {name}", _describe_resource(state, task, name, now))
+        detail = _describe_resource(state, task, name, now)
+        yield Blocker(f"resource {name}", detail, f"waits for {', '.join(lacking)}")
     free = max(pool.sets[number].free for number in pool.list_sets(task))
     if free < task.slots:
         workers = sum(pool.sets[number].workers for number in pool.list_sets(task))
         of = f"{max(free, 0)} of {workers}{_with_labels(task)} free in pool {pool.name}"
-        yield Blocker("slots", f"needs {task.slots}, {of}")
+        yield Blocker("slots", f"needs {task.slots}, {of}", _slots_briefly(task))
     if state.total is not None and state.total.free(state.pools) < task.slots:
         shared = max(state.total.free(state.pools), 0)
-        yield Blocker("shared workers", f"needs {task.slots}, {shared} of {state.total.workers} of all pools free")
+        detail = f"needs {task.slots}, {shared} of {state.total.workers} of all pools free"
+        yield Blocker("shared workers", detail, _slots_briefly(task))
     if not lacking and free >= task.slots:
         yield from _list_kept(state, pool, task, now)
 
@@ -174,12 +200,13 @@ def _list_kept(state: State, pool: LivePool, task: LiveTask, now: Now) -> Iterat
     """What is there, but kept for others: for a fixed start, or for better-placed tasks of other pools."""
     lacks, workers = find_lacks(state, pool, task, set(), now)
     for name in sorted(lack for lack in lacks if isinstance(lack, str)):
-        yield Blocker(f"resource {name}", "better-placed tasks of other pools wait for it")
+        yield Blocker(f"resource {name}", "better-placed tasks of other pools wait for it", f"waits for {name}")
     if workers is None and not any(isinstance(lack, str) for lack in lacks):
         fixed = _find_fixed(state, pool, task, now)
         if fixed is not None:
             at = format_utc(fixed.when.start_at or now.wall)
-            yield Blocker("fixed start", f"a worker is kept for task {fixed.id}, which starts at {at}")
+            detail = f"a worker is kept for task {fixed.id}, which starts at {at}"
+            yield Blocker("fixed start", detail, f"a worker is kept for {fixed.id}")
 
 
 def _find_fixed(state: State, pool: LivePool, task: LiveTask, now: Now) -> LiveTask | None:

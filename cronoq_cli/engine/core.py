@@ -41,6 +41,7 @@ HANDLERS: Mapping[type, Callable[[State, Any, Now], Any]] = {
     messages.Released: verbs.apply_released,
     messages.StartedNow: verbs.apply_started_now,
     messages.Edited: edits.apply_edited,
+    messages.EditedTogether: edits.apply_edited_together,
     messages.Moved: edits.apply_moved,
     messages.Signalled: verbs.apply_signalled,
     messages.AttemptStarted: ends.apply_attempt_started,

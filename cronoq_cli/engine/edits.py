@@ -5,14 +5,15 @@ Refusals that need more than the engine knows (fields, references) are the calle
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import ulp
 
 from cronoq_cli.engine.demand import read_demand, read_times
 from cronoq_cli.engine.edges import find_target, open_edges
-from cronoq_cli.engine.fixed import arm_expiry, move_reservation
+from cronoq_cli.engine.fixed import arm_expiry, move_reservations
 from cronoq_cli.engine.graph import describe_cycle
 from cronoq_cli.engine.live import LiveTask, Now
-from cronoq_cli.engine.messages import Edited, Moved, WantedEdge
+from cronoq_cli.engine.messages import Edited, EditedTogether, Moved, WantedEdge
 from cronoq_cli.engine.state import State
 from cronoq_cli.engine.submissions import answer_waiting_for_key, check_fits
 from cronoq_cli.engine.timers import Due
@@ -30,37 +31,72 @@ ROOM = 1024.0
 def apply_edited(state: State, event: Edited, now: Now) -> list[int]:
     """Give a waiting task another spec, and other dependencies when `edges` is given.
 
-    Raises ConflictError when it does not wait or the key is taken, InvalidError for an unknown pool, too many slots or
-    a cycle."""
-    task = state.tasks.get(event.id)
+    Raises ConflictError when it does not wait, the key is taken or its fixed start cannot be reserved, InvalidError for
+    an unknown pool, too many slots or a cycle."""
+    return apply_edited_together(state, EditedTogether([event]), now)
+
+
+def apply_edited_together(state: State, event: EditedTogether, now: Now) -> list[int]:
+    """Edit each of the tasks: everything that is refused is refused before the first of them changes. Raises alike."""
+    tasks = [_judge(state, edit) for edit in event.edits]
+    _check_keys(state, tasks, event.edits)
+    _check_no_cycle(state, event.edits)
+    move_reservations(state, [(task, edit.spec) for task, edit in zip(tasks, event.edits, strict=True)], now)
+    for task, edit in zip(tasks, event.edits, strict=True):
+        if task.is_waiting:  # the edit before may have made that it is skipped
+            _apply(state, task, edit, now)
+    return [task.id for task in tasks]
+
+
+def _judge(state: State, edit: Edited) -> LiveTask:
+    """The task to edit. Raises where its new spec alone shows that it cannot be."""
+    task, spec = state.tasks.get(edit.id), edit.spec
     if task is None or not task.is_waiting or task.leased or task.gathered_by is not None:
-        raise ConflictError(f"task {event.id} is not waiting", hint="only waiting tasks can be edited")
-    spec = event.spec
+        raise ConflictError(f"task {edit.id} is not waiting", hint="only waiting tasks can be edited")
     wants = (spec.pool, spec.slots, read_demand(spec))
     if spec.group or wants != (task.pool, task.slots, task.demand):
         check_fits(state, spec)
-    if spec.key is not None and spec.key != task.key and spec.key in state.keys:
-        raise ConflictError(f"key {spec.key!r} is taken by task {state.keys[spec.key]}", code="exists")
-    _check_no_cycle(state, task, event)
-    move_reservation(state, task, spec, now)
-    unmeetable = _respec(state, task, event, now)
+    return task
+
+
+def _check_keys(state: State, tasks: list[LiveTask], edits: list[Edited]) -> None:
+    """Raises ConflictError when a new key is another task's, or is given to two."""
+    given: dict[str, int] = {}
+    for task, edit in zip(tasks, edits, strict=True):
+        key = edit.spec.key
+        if key is None or key == task.key:
+            continue
+        holder = state.keys.get(key) or given.setdefault(key, task.id)
+        if holder != task.id:
+            raise ConflictError(f"key {key!r} is taken by task {holder}", code="exists")
+
+
+def _check_no_cycle(state: State, edits: list[Edited]) -> None:
+    """Raises InvalidError when the new edges, or edges that wait for a new key, would close a cycle."""
+    keys = {edit.spec.key: edit.id for edit in edits if edit.spec.key is not None}
+    wanted = {edit.id: _list_targets(state, edit, keys) for edit in edits}
+    further = {task_id: list(targets) for task_id, targets in wanted.items()}
+    for key, task_id in keys.items():
+        for edge in state.graph.list_awaiting(key or ""):
+            further.setdefault(edge.task, []).append(task_id)
+    for task_id, targets in wanted.items():
+        cycle = state.graph.find_cycle(task_id, targets, further)
+        if cycle is not None:
+            raise InvalidError("dependency cycle: " + describe_cycle(cycle, {}), code="cycle")
+
+
+def _list_targets(state: State, edit: Edited, keys: Mapping[str, int]) -> list[int]:
+    """What a task waits for with this edit, as ids."""
+    if edit.edges is None:
+        return [edge.target for edge in state.graph.list_open(edit.id) if edge.target is not None]
+    return [keys.get(edge.awaited or "") or find_target(state, edge) or 0 for edge in edit.edges]
+
+
+def _apply(state: State, task: LiveTask, edit: Edited, now: Now) -> None:
+    unmeetable = _respec(state, task, edit, now)
     _resettle(state, task, now, stays_blocked=unmeetable is not None)
     if unmeetable is not None:
         state.skip(task, unmeetable, now)
-    return [task.id]
-
-
-def _check_no_cycle(state: State, task: LiveTask, event: Edited) -> None:
-    """Raises InvalidError when the new edges, or edges that wait for the new key, would close a cycle."""
-    if event.edges is None:
-        targets = [edge.target for edge in state.graph.list_open(task.id) if edge.target is not None]
-    else:
-        targets = [find_target(state, edge) or 0 for edge in event.edges]
-        targets += [task.id for edge in event.edges if edge.awaited is not None and edge.awaited == event.spec.key]
-    answered = {edge.task: [task.id] for edge in state.graph.list_awaiting(event.spec.key or "")}
-    cycle = state.graph.find_cycle(task.id, targets, answered)
-    if cycle is not None:
-        raise InvalidError("dependency cycle: " + describe_cycle(cycle, {}), code="cycle")
 
 
 def _respec(state: State, task: LiveTask, event: Edited, now: Now) -> str | None:

@@ -5,7 +5,7 @@ The arithmetic of reservations is in `reservations`, holding workers back in `ad
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from cronoq_cli.engine.demand import read_demand
 from cronoq_cli.engine.live import LiveTask, Now
@@ -57,24 +57,32 @@ def release_all(state: State, specs: Mapping[int, TaskSpec]) -> None:
         state.pools[spec.pool].remove_reservation(task_id)
 
 
-def move_reservation(state: State, task: LiveTask, spec: TaskSpec, now: Now) -> None:
-    """Let a waiting task's reservation follow an edit. Raises ConflictError, then the old one stays."""
+def move_reservations(state: State, edits: Iterable[tuple[LiveTask, TaskSpec]], now: Now) -> None:
+    """Let the reservations of waiting tasks follow edits, all or none. Raises ConflictError, then the old ones stay."""
+    moved = [(task, spec) for task, spec in edits if _moves(task, spec)]
+    old = [
+        (one.reservations, reservation)
+        for task, _ in moved
+        for one in state.pools[task.pool].sets
+        if (reservation := one.reservations.find(task.id)) is not None
+    ]
+    for task, _ in moved:
+        state.pools[task.pool].remove_reservation(task.id)
+    try:
+        reserve_all(state, {task.id: spec for task, spec in moved}, now)
+    except ConflictError:
+        for reservations, reservation in old:
+            reservations.put_back(reservation)
+        raise
+
+
+def _moves(task: LiveTask, spec: TaskSpec) -> bool:
+    """Whether a task has, or gets, a fixed start whose reservation an edit changes."""
     when = task.when
     if task.attempt > 0 or (when.start_at is None and spec.start_at is None):
-        return
+        return False
     before = (when.start_at, when.estimate_s, task.pool, task.slots, task.demand)
-    if before == (spec.start_at, spec.estimate_s, spec.pool, spec.slots, read_demand(spec)):
-        return
-    sets = [one.reservations for one in state.pools[task.pool].sets]
-    old: list[Reservation | None] = [reservations.find(task.id) for reservations in sets]
-    state.pools[task.pool].remove_reservation(task.id)
-    try:
-        reserve_all(state, {task.id: spec}, now)
-    except ConflictError:
-        for reservations, reservation in zip(sets, old, strict=True):
-            if reservation is not None:
-                reservations.put_back(reservation)
-        raise
+    return before != (spec.start_at, spec.estimate_s, spec.pool, spec.slots, read_demand(spec))
 
 
 def restore_reservation(state: State, task: LiveTask, now: Now) -> None:

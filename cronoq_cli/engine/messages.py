@@ -121,6 +121,13 @@ class Edited:
 
 
 @dataclass(slots=True)
+class EditedTogether:
+    """Several waiting tasks were changed: all of them, or none when one cannot be."""
+
+    edits: list[Edited]
+
+
+@dataclass(slots=True)
 class Moved:
     """Waiting tasks changed place in their class: to the front, to the end, or before the task `before`."""
 
@@ -374,6 +381,7 @@ Event = (
     | StartedNow
     | Retried
     | Edited
+    | EditedTogether
     | Moved
     | Signalled
     | AttemptStarted

@@ -9,6 +9,7 @@ import pytest
 
 from cronoq_cli.engine import explain as explaining
 from cronoq_cli.engine.autoscale import MachineLimits, MachineSeen
+from cronoq_cli.engine.blockers import tell_briefly
 from cronoq_cli.engine.core import Engine
 from cronoq_cli.engine.endings import explain_ended
 from cronoq_cli.engine.explain import describe_explanation, explain
@@ -402,3 +403,29 @@ def test_a_cancelled_running_task_is_no_longer_waiting() -> None:
     story.begin(task)
     story.handle(Cancelled([task]))
     assert reasons(story, task) == []
+
+
+def brief(story: Story, task: int) -> str | None:
+    return tell_briefly(story.engine.state, story.task(task), story.now)
+
+
+def test_a_listing_tells_the_first_blocker_in_a_few_words() -> None:
+    story = Story(PoolPlan(2), setup=lambda state: state.resources.configure("gpu", Semaphore(1)))
+    busy = [story.submit(uses={"gpu": 1}), story.submit()]
+    wide, lacking, blocked = story.submit(slots=2), story.submit(uses={"gpu": 1}), story.submit(after=busy)
+    fixed, held = story.submit(start_at=story.now.wall + 90), story.submit(hold=True, after=busy)
+    assert [brief(story, task) for task in (wide, lacking, blocked, fixed, held)] == [
+        "waits for 2 slots",
+        "waits for gpu",
+        f"after {busy[0]}, {busy[1]}",
+        "scheduled",
+        "held",
+    ]
+    story.handle(PoolPaused("default"))
+    assert brief(story, lacking) == "pool default is paused"
+
+
+def test_a_listing_tells_for_which_fixed_start_a_worker_is_kept() -> None:
+    story = Story(1)
+    fixed, waiting = story.submit(start_at=story.now.wall + 20), story.submit(estimate_s=60)
+    assert brief(story, waiting) == f"a worker is kept for {fixed}"

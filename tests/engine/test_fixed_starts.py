@@ -10,6 +10,7 @@ from cronoq_cli.engine.explain import explain
 from cronoq_cli.engine.messages import (
     Cancelled,
     Edited,
+    EditedTogether,
     Held,
     PoolPaused,
     PoolResized,
@@ -21,10 +22,10 @@ from cronoq_cli.engine.pools import GroupPlan, PoolPlan
 from cronoq_cli.engine.resources import Semaphore
 from cronoq_cli.engine.sharing import TotalWorkers
 from cronoq_cli.engine.state import State
-from cronoq_cli.errors import ConflictError
+from cronoq_cli.errors import ConflictError, InvalidError
 from cronoq_cli.model.lifecycle import Status
 from cronoq_cli.model.task import Backoff, Priority
-from tests.engine.story import Story, spec
+from tests.engine.story import Story, edges, spec
 
 GPU = {"gpu": "yes"}
 
@@ -468,3 +469,36 @@ def test_an_explanation_names_the_fixed_start_of_another_pool_that_keeps_the_sha
     found = explain(story.engine.state, story.task(long), story.now)
     assert found["first"]["what"] == "fixed start"
     assert f"task {task}" in found["first"]["detail"]
+
+
+def test_several_edits_are_all_made_or_none_and_their_reservations_move_together() -> None:
+    story = Story(4)
+    wall = story.now.wall
+    one, two = fixed(story, 100), fixed(story, 100)
+    fixed(story, 500)
+    later = [Edited(task, spec("fixed", start_at=wall + 500, estimate_s=60.0)) for task in (one, two)]
+    with pytest.raises(ConflictError):
+        story.handle(EditedTogether(later))
+    assert [story.task(task).when.start_at for task in (one, two)] == [wall + 100] * 2
+    with pytest.raises(ConflictError):
+        fixed(story, 100)
+    longer = [Edited(task, spec("fixed", start_at=wall + 130, estimate_s=90.0)) for task in (one, two)]
+    assert story.handle(EditedTogether(longer)) == [one, two]
+    assert reserved(story) == 3
+
+
+@pytest.mark.parametrize("fault", ["key", "slots", "gone", "cycle"])
+def test_when_one_of_several_edits_is_refused_none_is_made(fault: str) -> None:
+    story = Story(1)
+    story.submit()
+    one, two = story.submit(), story.submit()
+    wanted = {
+        "key": [Edited(one, spec(key="k")), Edited(two, spec(key="k"))],
+        "slots": [Edited(one, spec(priority=3)), Edited(two, spec(slots=9))],
+        "gone": [Edited(one, spec(priority=3)), Edited(99, spec())],
+        "cycle": [Edited(one, spec(), edges([two])), Edited(two, spec(), edges([one]))],
+    }[fault]
+    with pytest.raises((ConflictError, InvalidError)):
+        story.handle(EditedTogether(wanted))
+    assert story.record(one).spec == story.record(two).spec == spec()
+    assert story.status(one, two) == [Status.READY] * 2

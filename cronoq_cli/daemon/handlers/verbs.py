@@ -13,10 +13,10 @@ import msgspec
 from cronoq_cli.daemon.desk import Desk
 from cronoq_cli.daemon.handlers.submit import resolve_dependency
 from cronoq_cli.daemon.parked import Unsettled
-from cronoq_cli.engine.graph import describe_cycle
 from cronoq_cli.engine.messages import (
     Cancelled,
     Edited,
+    EditedTogether,
     Event,
     Held,
     Moved,
@@ -27,7 +27,6 @@ from cronoq_cli.engine.messages import (
     StartedNow,
     WantedEdge,
 )
-from cronoq_cli.engine.submissions import check_fits
 from cronoq_cli.errors import ConflictError, InvalidError, NotFoundError
 from cronoq_cli.model.lifecycle import FINAL, LIVE, WAITING, Status
 from cronoq_cli.model.task import Batch, TaskRecord
@@ -127,17 +126,11 @@ def edit(desk: Desk, request: Edit) -> Reply:
 
 
 def _edit_all(desk: Desk, ids: list[int], changes: TaskChanges) -> Reply:
-    """Edit each of the tasks: all can be, or none is (what the engine would refuse is tried on all first)."""
+    """Edit each of the tasks: all can be, or none is."""
     given = {
         name: value for name in changes.__struct_fields__ if (value := getattr(changes, name)) is not msgspec.UNSET
     }
-    events = [_build_edit(desk, task_id, given) for task_id in ids]
-    for event in events:
-        _check_edit(desk, event)
-    desk.scheduler.must_commit()
-    for event in events:
-        desk.scheduler.apply(event)
-    return _answer(desk, ids)
+    return _apply(desk, EditedTogether([_build_edit(desk, task_id, given) for task_id in ids]))
 
 
 def _build_edit(desk: Desk, task_id: int, given: dict[str, Any]) -> Edited:
@@ -153,14 +146,6 @@ def _build_edit(desk: Desk, task_id: int, given: dict[str, Any]) -> Edited:
     if "after" in given:
         edges = [edge for dependency in spec.after for edge in resolve_dependency(desk, dependency, spec, {})]
     return Edited(task_id, spec, edges)
-
-
-def _check_edit(desk: Desk, event: Edited) -> None:
-    check_fits(desk.scheduler.engine.state, event.spec)
-    targets = [edge.target for edge in event.edges or () if edge.target is not None]
-    cycle = desk.scheduler.engine.state.graph.find_cycle(event.id, targets)
-    if cycle is not None:
-        raise InvalidError("dependency cycle: " + describe_cycle(cycle, {}), code="cycle")
 
 
 # -- retry -----------------------------------------------------------------------------------------------------------
