@@ -16,7 +16,7 @@ from cronoq_cli.daemon.changes import collect_changes
 from cronoq_cli.daemon.parked import AwaitRoom, NotYet, Parked, Ticket, Unsettled
 from cronoq_cli.engine.core import Engine
 from cronoq_cli.engine.live import LiveTask, Now
-from cronoq_cli.engine.messages import Action, Effects, Event, LeasesRevoked, LeasesSettled, TimePassed
+from cronoq_cli.engine.messages import Action, ClockChanged, Effects, Event, LeasesRevoked, LeasesSettled, TimePassed
 from cronoq_cli.errors import CronoqError, FencedError, StoreBusyError, StoreError, StoreFullError, TryLaterError
 from cronoq_cli.model.notice import Notice
 from cronoq_cli.model.ping import Ping
@@ -291,6 +291,7 @@ class Scheduler:
         log.info("the store can be written again")
         self.refusing = None
         self._full_tries = 0
+        self.apply(ClockChanged(able_since=now.wall))  # what fell due meanwhile could not be run
         if self.performer is not None:
             self.performer.ask_again()
 
