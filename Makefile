@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 BENCH_FILE ?= benchmarks/last.json
 
-.PHONY: help try bench bench-quick test check format docs coverage clean
+.PHONY: help try bench bench-quick soak faults test check format docs coverage clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,22 @@ bench: $(VENV)/.developed ## measure cronoq beside its peers (half an hour on an
 
 bench-quick: $(VENV)/.developed ## the same in about two minutes, smaller
 	$(BIN)/python -m benchmarks --quick --json $(BENCH_FILE)
+
+# One number for all: minutes of simulated histories, and of a life under load; a hundred thousand inputs a surface.
+MINUTES ?= 20
+INPUTS  ?= 100000
+KILLS   ?= 200
+
+soak: $(VENV)/.developed ## long trials: MINUTES=20 of simulated histories and of a whole life, INPUTS=100000 a surface
+	$(BIN)/python -m tests.simulation --seconds $$(( $(MINUTES) * 60 )) --first $$(( $$(date +%s) * 1000 ))
+	$(BIN)/python -m tests.fuzz --inputs $(INPUTS) --seed $$(date +%s)
+	$(BIN)/python -m tests.faults.life --minutes $(MINUTES)
+
+faults: $(VENV)/.developed ## real faults: every step of a task's walk, and KILLS=200 kills under load, three times
+	CRONOQ_FAULTS=all $(BIN)/python -m pytest -n0 tests/faults
+	$(BIN)/python tests/faults/storm.py --kills $(KILLS) --victim daemon
+	$(BIN)/python tests/faults/storm.py --kills $(KILLS) --victim runner
+	$(BIN)/python tests/faults/storm.py --kills $(KILLS) --victim both
 
 format: $(VENV)/.developed ## put the source into its standard form
 	$(BIN)/ruff check --fix-only --quiet .

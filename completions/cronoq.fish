@@ -1,11 +1,11 @@
 # Completion of cronoq for fish; generated from the commands by: make docs
 # To use it: cronoq completion install fish, or put this file into ~/.config/fish/completions.
 
-set -g __cronoq_groups cronoq cronoq_pool cronoq_resource cronoq_daemon cronoq_recurring cronoq_config cronoq_completion
+set -g __cronoq_groups cronoq cronoq_dead cronoq_pool cronoq_resource cronoq_daemon cronoq_recurring cronoq_config cronoq_completion
 set -g __cronoq_running cronoq_submit cronoq_run
 set -g __cronoq_behind cronoq_submit cronoq_run cronoq_edit cronoq_recurring_add
-set -g __cronoq_aliases cronoq_add cronoq_status cronoq_list cronoq_log cronoq_kill cronoq_pool_list cronoq_resource_list cronoq_cron cronoq_recurring_list cronoq_recurring_remove
-set -g __cronoq_meant cronoq_submit cronoq_ls cronoq_ls cronoq_logs cronoq_cancel cronoq_pool_ls cronoq_resource_ls cronoq_recurring cronoq_recurring_ls cronoq_recurring_rm
+set -g __cronoq_aliases cronoq_add cronoq_status cronoq_list cronoq_log cronoq_kill cronoq_dead_list cronoq_pool_list cronoq_resource_list cronoq_cron cronoq_recurring_list cronoq_recurring_remove
+set -g __cronoq_meant cronoq_submit cronoq_ls cronoq_ls cronoq_logs cronoq_cancel cronoq_dead_ls cronoq_pool_ls cronoq_resource_ls cronoq_recurring cronoq_recurring_ls cronoq_recurring_rm
 set -g __cronoq_valued_cronoq --home --color
 set -g __cronoq_valued_cronoq_submit --name -n --pool -p --priority -P --after --after-any --after-fail --in --at --timeout --retries --tag -t --env -E --cwd -C --kill-at --heartbeat --stop-signal --grace --backoff --retry-on --no-retry-on --success-codes --on-lost --slots --env-file --nice --shell --keep --deadline --use --expires --start-at --tolerance --on-miss --estimate --tenant --on --key -k --stdin --stdout -o --stderr -e --unique --if-exists --kind --await-deps --group --umask --on-success --on-failure --on-end -c --batch --each --array --max-fails --result
 set -g __cronoq_valued_cronoq_run --name -n --pool -p --priority -P --after --after-any --after-fail --in --at --timeout --retries --tag -t --env -E --cwd -C --kill-at --heartbeat --stop-signal --grace --backoff --retry-on --no-retry-on --success-codes --on-lost --slots --env-file --nice --shell --keep --deadline --use --expires --start-at --tolerance --on-miss --estimate --tenant --on --key -k --stdin --stdout -o --stderr -e --unique --if-exists --kind --await-deps --group --umask --on-success --on-failure --on-end -c --result
@@ -38,6 +38,10 @@ set -g __cronoq_valued_cronoq_export
 set -g __cronoq_valued_cronoq_backup
 set -g __cronoq_valued_cronoq_restore
 set -g __cronoq_valued_cronoq_doctor
+set -g __cronoq_valued_cronoq_dead
+set -g __cronoq_valued_cronoq_dead_ls --pool -p --tag -t --name --limit -l
+set -g __cronoq_valued_cronoq_dead_retry --pool -p --tag -t --name
+set -g __cronoq_valued_cronoq_dead_rm --pool -p --tag -t --name
 set -g __cronoq_valued_cronoq_pool
 set -g __cronoq_valued_cronoq_pool_ls
 set -g __cronoq_valued_cronoq_pool_show
@@ -217,6 +221,7 @@ complete -c cronoq -n '__cronoq_at "cronoq"' -a export -d 'Print what `cronoq ap
 complete -c cronoq -n '__cronoq_at "cronoq"' -a backup -d 'Copy the whole store to a new file while the daemon goes on, and print its name'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a restore -d 'Put a backup in the place of the store, while no daemon runs'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a doctor -d 'Look at everything cronoq needs, and say of each what is wrong and what to do'
+complete -c cronoq -n '__cronoq_at "cronoq"' -a dead -d 'See, retry and forget dead letters'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a pool -d 'See pools, pause, resume and change them'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a resource -d 'See and change what all pools share'
 complete -c cronoq -n '__cronoq_at "cronoq"' -a daemon -d 'Start, stop and look at the daemon'
@@ -227,6 +232,7 @@ complete -c cronoq -n '__cronoq_at "cronoq"' -l version -d 'Show the version.'
 complete -c cronoq -n '__cronoq_at "cronoq"' -l home -d 'Keep everything in this directory, as CRONOQ_HOME does.' -r -a '(__fish_complete_directories)' -f
 complete -c cronoq -n '__cronoq_at "cronoq"' -l color -d 'Colours: auto, always or never.' -r -a '(__cronoq_choose "" "" auto always never)' -f
 complete -c cronoq -n '__cronoq_at "cronoq"' -l help -s h -d 'Show this help.'
+complete -c cronoq -n '__cronoq_at "cronoq"' -l help-all -d 'Show this help with all names of the commands.'
 complete -c cronoq -n '__cronoq_at "cronoq submit"' -l name -s n -d 'Name; the command\'s first word.' -r -a '(__cronoq_ask name "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq submit"' -l pool -s p -d 'Pool it runs in; default.' -r -a '(__cronoq_ask pool "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq submit"' -l priority -s P -d 'critical, high, normal or low; normal.' -r -a '(__cronoq_choose "" "" critical high normal low)' -f
@@ -501,6 +507,7 @@ complete -c cronoq -n '__cronoq_at "cronoq retry"' -l tag -s t -d 'Tasks with th
 complete -c cronoq -n '__cronoq_at "cronoq retry"' -l name -d 'Tasks whose name matches the pattern.' -r -a '(__cronoq_ask name "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq retry"' -l recurring -d 'Runs of this schedule, or * for those of any.' -r -a '(__cronoq_ask schedule "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq retry"' -l all -s a -d 'All tasks this command can act on.'
+complete -c cronoq -n '__cronoq_at "cronoq retry"' -l failed -d 'Those that failed or are dead letters, all if none is named.'
 complete -c cronoq -n '__cronoq_at "cronoq retry"' -l with-dependents -d 'Also those that were skipped because of them.'
 complete -c cronoq -n '__cronoq_at "cronoq retry"' -l json -d 'Answer with one JSON document.'
 complete -c cronoq -n '__cronoq_at "cronoq retry"' -l help -s h -d 'Show the everyday options.'
@@ -653,6 +660,37 @@ complete -c cronoq -n '__cronoq_at "cronoq doctor"' -l quiet -s q -d 'Only what 
 complete -c cronoq -n '__cronoq_at "cronoq doctor"' -l json -d 'Answer with one JSON document.'
 complete -c cronoq -n '__cronoq_at "cronoq doctor"' -l help -s h -d 'Show the everyday options.'
 complete -c cronoq -n '__cronoq_at "cronoq doctor"' -l help-all -d 'Show all options.'
+complete -c cronoq -n '__cronoq_at "cronoq dead"' -a ls -d 'List dead letters'
+complete -c cronoq -n '__cronoq_at "cronoq dead"' -a retry -d 'Run dead letters again under the same ids'
+complete -c cronoq -n '__cronoq_at "cronoq dead"' -a rm -d 'Forget dead letters with their logs'
+complete -c cronoq -n '__cronoq_at "cronoq dead"' -l help -s h -d 'Show this help.'
+complete -c cronoq -n '__cronoq_at "cronoq dead"' -l help-all -d 'Show this help with all names of the commands.'
+complete -c cronoq -n '__cronoq_at "cronoq dead ls"' -l pool -s p -d 'Those of this pool.' -r -a '(__cronoq_ask pool "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq dead ls"' -l tag -s t -d 'Those with this tag: K=V, or K for any value.' -x
+complete -c cronoq -n '__cronoq_at "cronoq dead ls"' -l name -d 'Those whose name matches the pattern.' -r -a '(__cronoq_ask name "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq dead ls"' -l all -s a -d 'All dead letters.'
+complete -c cronoq -n '__cronoq_at "cronoq dead ls"' -l limit -s l -d 'How many: a number, or all.' -x
+complete -c cronoq -n '__cronoq_at "cronoq dead ls"' -l json -d 'Answer with one JSON document.'
+complete -c cronoq -n '__cronoq_at "cronoq dead ls"' -l help -s h -d 'Show the everyday options.'
+complete -c cronoq -n '__cronoq_at "cronoq dead ls"' -l help-all -d 'Show all options.'
+complete -c cronoq -n '__cronoq_at "cronoq dead ls"' -a '(__cronoq_ask task , "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq dead retry"' -l pool -s p -d 'Those of this pool.' -r -a '(__cronoq_ask pool "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq dead retry"' -l tag -s t -d 'Those with this tag: K=V, or K for any value.' -x
+complete -c cronoq -n '__cronoq_at "cronoq dead retry"' -l name -d 'Those whose name matches the pattern.' -r -a '(__cronoq_ask name "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq dead retry"' -l all -s a -d 'All dead letters.'
+complete -c cronoq -n '__cronoq_at "cronoq dead retry"' -l with-dependents -d 'Also those that were skipped because of them.'
+complete -c cronoq -n '__cronoq_at "cronoq dead retry"' -l json -d 'Answer with one JSON document.'
+complete -c cronoq -n '__cronoq_at "cronoq dead retry"' -l help -s h -d 'Show the everyday options.'
+complete -c cronoq -n '__cronoq_at "cronoq dead retry"' -l help-all -d 'Show all options.'
+complete -c cronoq -n '__cronoq_at "cronoq dead retry"' -a '(__cronoq_ask ended , "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq dead rm"' -l pool -s p -d 'Those of this pool.' -r -a '(__cronoq_ask pool "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq dead rm"' -l tag -s t -d 'Those with this tag: K=V, or K for any value.' -x
+complete -c cronoq -n '__cronoq_at "cronoq dead rm"' -l name -d 'Those whose name matches the pattern.' -r -a '(__cronoq_ask name "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq dead rm"' -l all -s a -d 'All dead letters.'
+complete -c cronoq -n '__cronoq_at "cronoq dead rm"' -l json -d 'Answer with one JSON document.'
+complete -c cronoq -n '__cronoq_at "cronoq dead rm"' -l help -s h -d 'Show the everyday options.'
+complete -c cronoq -n '__cronoq_at "cronoq dead rm"' -l help-all -d 'Show all options.'
+complete -c cronoq -n '__cronoq_at "cronoq dead rm"' -a '(__cronoq_ask ended , "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq pool"' -a ls -d 'List the pools'
 complete -c cronoq -n '__cronoq_at "cronoq pool"' -a show -d 'Show one pool'
 complete -c cronoq -n '__cronoq_at "cronoq pool"' -a pause -d 'Start nothing more in these pools'
@@ -661,6 +699,7 @@ complete -c cronoq -n '__cronoq_at "cronoq pool"' -a scale -d 'Change how many w
 complete -c cronoq -n '__cronoq_at "cronoq pool"' -a set -d 'Change settings of a pool until it is reset or the configuration is read anew'
 complete -c cronoq -n '__cronoq_at "cronoq pool"' -a reset -d 'Go back to what the configuration says of these pools'
 complete -c cronoq -n '__cronoq_at "cronoq pool"' -l help -s h -d 'Show this help.'
+complete -c cronoq -n '__cronoq_at "cronoq pool"' -l help-all -d 'Show this help with all names of the commands.'
 complete -c cronoq -n '__cronoq_at "cronoq pool ls"' -l json -d 'Answer with one JSON document.'
 complete -c cronoq -n '__cronoq_at "cronoq pool ls"' -l help -s h -d 'Show the everyday options.'
 complete -c cronoq -n '__cronoq_at "cronoq pool ls"' -l help-all -d 'Show all options.'
@@ -697,6 +736,7 @@ complete -c cronoq -n '__cronoq_at "cronoq resource"' -a ls -d 'List the resourc
 complete -c cronoq -n '__cronoq_at "cronoq resource"' -a show -d 'Show one resource'
 complete -c cronoq -n '__cronoq_at "cronoq resource"' -a set -d 'Change how much there is of a resource, until the configuration is read anew'
 complete -c cronoq -n '__cronoq_at "cronoq resource"' -l help -s h -d 'Show this help.'
+complete -c cronoq -n '__cronoq_at "cronoq resource"' -l help-all -d 'Show this help with all names of the commands.'
 complete -c cronoq -n '__cronoq_at "cronoq resource ls"' -l json -d 'Answer with one JSON document.'
 complete -c cronoq -n '__cronoq_at "cronoq resource ls"' -l help -s h -d 'Show the everyday options.'
 complete -c cronoq -n '__cronoq_at "cronoq resource ls"' -l help-all -d 'Show all options.'
@@ -722,6 +762,7 @@ complete -c cronoq -n '__cronoq_at "cronoq daemon"' -a reload -d 'Read the confi
 complete -c cronoq -n '__cronoq_at "cronoq daemon"' -a install -d 'Make the daemon a service of your systemd'
 complete -c cronoq -n '__cronoq_at "cronoq daemon"' -a uninstall -d 'Take the service away and stop the daemon, if it runs'
 complete -c cronoq -n '__cronoq_at "cronoq daemon"' -l help -s h -d 'Show this help.'
+complete -c cronoq -n '__cronoq_at "cronoq daemon"' -l help-all -d 'Show this help with all names of the commands.'
 complete -c cronoq -n '__cronoq_at "cronoq daemon start"' -l standby -d 'When one runs already: wait, and take over when it is gone.'
 complete -c cronoq -n '__cronoq_at "cronoq daemon start"' -l json -d 'Answer with one JSON document.'
 complete -c cronoq -n '__cronoq_at "cronoq daemon start"' -l help -s h -d 'Show the everyday options.'
@@ -776,6 +817,7 @@ complete -c cronoq -n '__cronoq_at "cronoq recurring"' -a edit -d 'Change schedu
 complete -c cronoq -n '__cronoq_at "cronoq recurring"' -a import -d 'Make schedules of a crontab or of an export, and account for every line'
 complete -c cronoq -n '__cronoq_at "cronoq recurring"' -a export -d 'Print schedules as a text that cronoq recurring import reads again'
 complete -c cronoq -n '__cronoq_at "cronoq recurring"' -l help -s h -d 'Show this help.'
+complete -c cronoq -n '__cronoq_at "cronoq recurring"' -l help-all -d 'Show this help with all names of the commands.'
 complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l every -d 'Run by elapsed time instead of EXPR.' -x
 complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l seconds -d 'EXPR has six fields, seconds first.'
 complete -c cronoq -n '__cronoq_at "cronoq recurring add"' -l tz -d 'Zone of EXPR; the machine\'s, followed.' -r -a '(__cronoq_ask zone "" "")' -f
@@ -918,6 +960,7 @@ complete -c cronoq -n '__cronoq_at "cronoq config"' -a check -d 'Read the config
 complete -c cronoq -n '__cronoq_at "cronoq config"' -a show -d 'Show the configuration in force'
 complete -c cronoq -n '__cronoq_at "cronoq config"' -a path -d 'Print where the configuration file is, or would be'
 complete -c cronoq -n '__cronoq_at "cronoq config"' -l help -s h -d 'Show this help.'
+complete -c cronoq -n '__cronoq_at "cronoq config"' -l help-all -d 'Show this help with all names of the commands.'
 complete -c cronoq -n '__cronoq_at "cronoq config init"' -l print -d 'Write it to standard output instead.'
 complete -c cronoq -n '__cronoq_at "cronoq config init"' -l json -d 'Answer with one JSON document.'
 complete -c cronoq -n '__cronoq_at "cronoq config init"' -l help -s h -d 'Show the everyday options.'
@@ -936,6 +979,7 @@ complete -c cronoq -n '__cronoq_at "cronoq config path"' -l help-all -d 'Show al
 complete -c cronoq -n '__cronoq_at "cronoq completion"' -a install -d 'Put the completion where the shell looks for it, and print where that is'
 complete -c cronoq -n '__cronoq_at "cronoq completion"' -a show -d 'Print the completion of a shell, to be read by it'
 complete -c cronoq -n '__cronoq_at "cronoq completion"' -l help -s h -d 'Show this help.'
+complete -c cronoq -n '__cronoq_at "cronoq completion"' -l help-all -d 'Show this help with all names of the commands.'
 complete -c cronoq -n '__cronoq_at "cronoq completion install"' -l json -d 'Answer with one JSON document.'
 complete -c cronoq -n '__cronoq_at "cronoq completion install"' -l help -s h -d 'Show the everyday options.'
 complete -c cronoq -n '__cronoq_at "cronoq completion install"' -l help-all -d 'Show all options.'

@@ -25,7 +25,7 @@ from cronoq_cli.model.words import hint_for
 VERB_FILES = (
     *("submit", "run", "ls", "show", "explain", "logs", "wait", "events", "stats", "top", "metrics"),
     *("cancel", "hold", "release", "retry", "rerun", "start_now", "move", "priority", "signal", "edit"),
-    *("rm", "prune", "pool", "resource", "daemon", "report", "simulate", "recurring"),
+    *("rm", "dead", "prune", "pool", "resource", "daemon", "report", "simulate", "recurring"),
     *("config", "apply", "backup", "doctor", "completion"),
 )
 """The files that declare verbs, in the order of the help."""
@@ -75,6 +75,7 @@ def _begin(
     ] = None,
     color: Annotated[str | None, option("--color", help="Colours: auto, always or never.", metavar="WHEN")] = None,
     help: Annotated[bool, option("--help", "-h", help="Show this help.")] = False,  # noqa: A002
+    help_all: Annotated[bool, option("--help-all", help="Show this help with all names of the commands.")] = False,
 ) -> None:
     context: Context = typer_context.obj
     if version:

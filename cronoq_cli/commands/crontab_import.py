@@ -41,7 +41,7 @@ def import_text(context: Context, text: str, options: ImportOptions) -> Report:
     specs, refused = read_jobs(crontab.jobs, kept, context)
     paused = [job.name for job in crontab.jobs if job.options.get("paused") is True]
     applied = apply(context, specs, kept, options, paused=paused)
-    return report_lines(crontab, specs, refused, applied)
+    return report_lines(crontab, specs, refused, applied) | {"dry_run": options.dry_run}
 
 
 def read_crontab(text: str | bytes, *, system: bool = False) -> Crontab:

@@ -10,7 +10,7 @@ import contextlib
 import dataclasses
 import inspect
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any, NoReturn, get_type_hints
 
@@ -28,6 +28,8 @@ PLAIN_WIDTH = 100
 NOTHING: Mapping[type, Collection[str]] = MappingProxyType({})
 _SHOWN = "cronoq.help"
 _OWN = ("help", "help_all")
+_ALSO = "Another name of "
+"""How an alias is described, which only `--help-all` lists."""
 
 
 def option(*names: str, help: str, metavar: str | None = None, more: bool = False) -> Any:  # noqa: A002
@@ -169,12 +171,27 @@ def show_help(ctx: Any, *, everyday: bool) -> NoReturn:
     if context.stdout_tty and context.in_daemon:
         raise NeedsClient
     ctx.meta[_SHOWN] = "everyday" if everyday else "all"
-    if context.stdout_tty and context.extras.get("color") != "never":
-        _draw_help(ctx, context)
-    else:
-        ctx.terminal_width = ctx.max_content_width = context.columns or PLAIN_WIDTH
-        context.out.write(ctx.get_help() + "\n")
+    with contextlib.nullcontext() if everyday else _listed_aliases(ctx.command):
+        if context.stdout_tty and context.extras.get("color") != "never":
+            _draw_help(ctx, context)
+        else:
+            ctx.terminal_width = ctx.max_content_width = context.columns or PLAIN_WIDTH
+            context.out.write(ctx.get_help() + "\n")
     raise typer.Exit(0)
+
+
+@contextlib.contextmanager
+def _listed_aliases(command: Any) -> Iterator[None]:
+    """While this lasts, the aliases of the verbs in a group are listed as verbs are."""
+    known = getattr(command, "commands", {}).values()
+    aliases = [one for one in known if one.hidden and str(one.short_help).startswith(_ALSO)]
+    try:
+        for one in aliases:
+            one.hidden = False
+        yield
+    finally:
+        for one in aliases:
+            one.hidden = True
 
 
 def _draw_help(ctx: Any, context: Context) -> None:
@@ -211,7 +228,7 @@ def verb(
                 known_as,
                 cls=Verb,
                 help=text,
-                short_help=_first_clause(text),
+                short_help=_first_clause(text) if position == 0 else f"{_ALSO}{name}.",
                 epilog=epilog,
                 context_settings=settings,
                 add_help_option=False,
@@ -249,13 +266,14 @@ def group(
     inner.callback()(_begin_group)
     app.add_typer(inner, rich_help_panel=panel)
     if alias is not None:
-        app.add_typer(inner, name=alias, hidden=True)
+        app.add_typer(inner, name=alias, hidden=True, short_help=f"{_ALSO}{name}.")
     return inner
 
 
 def _begin_group(
     typer_context: typer.Context,
     help: Annotated[bool, option("--help", "-h", help="Show this help.")] = False,  # noqa: A002
+    help_all: Annotated[bool, option("--help-all", help="Show this help with all names of the commands.")] = False,
 ) -> None:
     """A group does nothing itself."""
 

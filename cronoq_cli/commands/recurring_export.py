@@ -43,6 +43,7 @@ def export(
     Recorded environments are named by their id; --env writes their values too, for another machine.
     """
     context.json = json
+    context.need_streams()  # a large table takes its time to be written, which the daemon's loop has not
     if form.toml + form.crontab + json > 1 or (form.crontab and form.env):
         raise UsageError("more than one form", hint="use one of --toml (with or without --env), --crontab and --json")
     from cronoq_cli.commands.schedule_store import load_kept

@@ -30,7 +30,7 @@ from cronoq_cli.commands.submission import Command
 from cronoq_cli.errors import UsageError
 from cronoq_cli.model.duration import parse_duration, parse_positive_duration
 from cronoq_cli.model.moment import load_zone, parse_moment
-from cronoq_cli.model.notice import HOOK_NAMES
+from cronoq_cli.model.notice import HOOK_NAMES, parse_hook_name
 from cronoq_cli.model.ping import parse_ping_url
 from cronoq_cli.model.reaction import REACTIONS
 from cronoq_cli.model.recurring import CatchUp, Overlap, ScheduleSpec, parse_schedule_name
@@ -115,10 +115,8 @@ def _put_until(target: Any, text: str, context: Context) -> None:
 
 def _put_hooks(target: Any, words: list[str], context: Context) -> None:
     for word in words:
-        name, _, command = word.partition("=")
-        name = name.strip().replace("-", "_")
-        if name not in HOOKS:
-            raise UsageError(f"{name!r} is no notice", hint=hint_for(name, HOOKS))
+        text, _, command = word.partition("=")
+        name = parse_hook_name(text)
         if not command.strip():
             raise UsageError(f"{name} has no command", hint=f"write it like {name}='notify-send failed'")
         target.hooks = {**target.hooks, name: command}

@@ -16,7 +16,6 @@ from cronoq_cli.commands.batch import Line, read_object
 from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.environment import pack_environment
 from cronoq_cli.commands.schedule_options import (
-    HOOKS,
     NOT_RECURRING,
     fill_schedule,
     fill_template,
@@ -28,6 +27,7 @@ from cronoq_cli.errors import CronoqError, InvalidError, UsageError
 from cronoq_cli.model.backoff import format_backoff
 from cronoq_cli.model.duration import format_duration, parse_duration
 from cronoq_cli.model.moment import format_utc
+from cronoq_cli.model.notice import HOOK_NAMES
 from cronoq_cli.model.reaction import REACTIONS
 from cronoq_cli.model.recurring import ScheduleSpec, parse_schedule_name
 from cronoq_cli.model.task import Priority, TaskSpec
@@ -261,7 +261,7 @@ def _schedule_value(key: str, value: Any) -> Table:
 
 def _hook_words(hooks: Any) -> list[str]:
     if not isinstance(hooks, dict) or not all(isinstance(command, str) for command in hooks.values()):
-        raise UsageError("hooks: it is no table of commands", hint=f"its keys are {', '.join(HOOKS)}")
+        raise UsageError("hooks: it is no table of commands", hint=f"its keys are {', '.join(HOOK_NAMES.values())}")
     return [f"{name}={command}" for name, command in hooks.items()]
 
 

@@ -47,20 +47,21 @@ def format_tables(tables: Tables, heading: str = "") -> str:
 
 def _lines(table: Mapping[str, Any]) -> Iterator[str]:
     for name, value in table.items():
-        yield f"{_key(name)} = {_value(value)}\n"
+        yield f"{_key(name)} = {format_value(value)}\n"
 
 
 def _key(name: str) -> str:
     return name if _BARE.fullmatch(name) else _quote(name)
 
 
-def _value(value: Any) -> str:
+def format_value(value: Any) -> str:
+    """A value as TOML writes it: texts, truth, numbers, lists, and tables of texts in one line."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         return _quote_lines(value) if "\n" in value.rstrip("\n") else _quote(value)
     if isinstance(value, list):
-        return f"[{', '.join(map(_value, value))}]"
+        return f"[{', '.join(map(format_value, value))}]"
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{_key(name)} = {_quote(str(text))}" for name, text in value.items()) + " }"
     return str(value)

@@ -32,17 +32,20 @@ def import_crontab(context: Context, data: bytes, options: ImportOptions) -> Rep
     specs, refused = read_jobs(crontab.jobs, kept, context)
     fresh = {number: spec for number, spec in specs.items() if number not in taken}
     names = [spec.name for spec in fresh.values()]
-    applied = apply(context, fresh, kept, options, paused=names, pause_reason=IN_CRONTAB)
+    # A dry run tells when they would run, not that they would rest at first.
+    resting = () if options.dry_run else names
+    applied = apply(context, fresh, kept, options, paused=resting, pause_reason=IN_CRONTAB)
     for number in taken:
         _account(applied, specs.get(number), kept)
-    report = report_lines(crontab, specs, refused, applied)
+    moved: Report = {}
     if options.takeover and not options.dry_run:
         copy = _comment_out(context, data, set(fresh))
         started = _start(context, [spec.name for spec in specs.values()], kept, names)
-        report |= {"copy": copy, "started": started}
+        applied.documents |= {document["name"]: document for document in started}
+        moved = {"copy": copy, "started": [document["name"] for document in started]}
     elif not options.takeover and names:
         print_notes(context, ["they rest here while the crontab runs them; --takeover moves them over"])
-    return report
+    return report_lines(crontab, specs, refused, applied) | moved | {"dry_run": options.dry_run}
 
 
 def _account(applied: Applied, spec: ScheduleSpec | None, kept: Kept) -> None:
@@ -63,16 +66,14 @@ def _comment_out(context: Context, data: bytes, numbers: set[int]) -> str | None
     return copy
 
 
-def _start(context: Context, names: list[str], kept: Kept, fresh: list[str]) -> list[str]:
-    """Let those run whose lines are comments now: new ones, and those that a crash has left resting."""
+def _start(context: Context, names: list[str], kept: Kept, fresh: list[str]) -> list[dict[str, Any]]:
+    """Let those run whose lines are comments now, also those that a crash has left resting; their documents."""
     left = [name for name in names if name in kept.documents and _rests(kept.documents[name], IN_CRONTAB)]
     new = [name for name in fresh if name not in kept.documents]
     started = list(dict.fromkeys([*new, *left]))
     resting = [name for name in fresh if name not in started and kept.documents[name]["paused"]]
     print_notes(context, [f"{name} was paused here before and stays so" for name in resting])
-    if started:
-        ask(context, ResumeSchedules(names=started))
-    return started
+    return list(ask(context, ResumeSchedules(names=started)).doc["recurring"]) if started else []
 
 
 def _rests(document: dict[str, Any], reason: str) -> bool:

@@ -216,7 +216,7 @@ def build_argv(spec: TaskSpec, pool: PoolSettings) -> list[str]:
 def _write_private(path: str, content: bytes) -> None:
     """Write a file of mode 0600 whole or not at all."""
     part = f"{path}.part"
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         with open(descriptor, "wb") as stream:
             stream.write(content)

@@ -233,9 +233,6 @@ class Runners:
                 except (OSError, CronoqError) as error:
                     log.error("task %d cannot be ordered: %s", action.task, error)
                     continue
-                if isinstance(action, Start) and not self.compared.is_set():
-                    # It waited for its commit; the comparison to come must not take it for one that got lost.
-                    runner.known.add((action.task, action.attempt))
                 outgoing.setdefault(runner.name, []).extend(orders)
         for name, orders in outgoing.items():
             link = self._runners[name].link
@@ -245,8 +242,9 @@ class Runners:
 
     def _addressees(self, action: Action) -> list[Runner]:
         if isinstance(action, Start):
-            # What a runner is sent before its hello is heard that hello does not tell: it would seem to have got lost.
-            return [] if self._current is None or not self._current.heard else [self._current]
+            # A start committed after a runner was lost is not sent: what that one has left may hold its slots still.
+            # The comparison to come finds that nobody knows of it, and it is ordered anew.
+            return [self._current] if self._current is not None and self.compared.is_set() else []
         return [runner for runner in self._runners.values() if runner.link is not None]
 
     def resize(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import tzinfo
+from functools import lru_cache
 
 from cronoq_cli.engine.cron import find_change, offset_at
 from cronoq_cli.engine.cron_days import DAY_S, find_next_wall
@@ -19,7 +20,7 @@ def list_effects(expression: CronExpression, zone: tzinfo, begin: float, end: fl
     """
     if expression.real_time and expression.hours == EVERY_HOUR:
         return []
-    found = (_find_effect(expression, change, zone) for change in iterate_changes(zone, int(begin), int(end)))
+    found = (_find_effect(expression, change, zone) for change in list_changes(zone, int(begin), int(end)))
     return [effect for effect in found if effect is not None]
 
 
@@ -30,6 +31,12 @@ def iterate_changes(zone: tzinfo, begin: int, end: int) -> Iterator[int]:
         if offset_at(begin, zone) != offset_at(here, zone):
             yield find_change(begin, here, zone)
         begin = here
+
+
+@lru_cache(maxsize=64)
+def list_changes(zone: tzinfo, begin: int, end: int) -> tuple[int, ...]:
+    """The same, remembered: many schedules are asked about the same year."""
+    return tuple(iterate_changes(zone, begin, end))
 
 
 def _find_effect(expression: CronExpression, change: int, zone: tzinfo) -> ClockEffect | None:

@@ -97,7 +97,6 @@ def test_a_backup_is_whole_and_is_put_back_while_nothing_is_lost(cronoq: Cronoq,
     assert copy.stat().st_mode & 0o777 == 0o600
     again = cronoq("backup", str(copy))
     assert (again.returncode, "exists already" in again.stderr) == (4, True)
-    assert cronoq("backup", "--check", str(copy)).returncode == 0
     assert cronoq("backup", "--check").returncode == 0
 
     later = cronoq.submit("-w", "--", "echo", "later")
@@ -134,65 +133,31 @@ def test_a_damaged_backup_and_a_store_with_running_tasks_are_refused(
     broken[4096:12288] = os.urandom(8192)
     (tmp_path / "broken.db").write_bytes(broken)
     assert cronoq("restore", str(tmp_path / "broken.db")).returncode == 7
-    assert cronoq("backup", "--check", str(tmp_path / "broken.db")).returncode in (1, 7)
-    assert cronoq("restore", str(tmp_path / "none.db")).returncode == 3
     assert [path.name for path in cronoq.home.glob("cronoq.db.*aside*")] == []
     cronoq.ok("daemon", "start")  # which ends what runs, at the end of the test
 
 
-def test_the_configuration_is_written_checked_and_shown(make_cronoq: Callable[..., Cronoq]) -> None:
-    cronoq = make_cronoq()
-    place = cronoq.home / "config.toml"
-    assert cronoq("config", "path").stdout == f"{place}\n"
-    cronoq.ok("config", "init")
-    assert cronoq("config", "init").returncode == 4
-    assert cronoq("config", "init", "--print").stdout == place.read_text()
-    cronoq.ok("config", "check")
-    place.write_text(
-        place.read_text().replace('#log_level = "info"', 'log_level = "debug"').replace("#weight", "wieght")
-    )
-    wrong = cronoq("config", "check", "--json")
-    assert wrong.returncode == 7
-    assert "pools.default.wieght: unknown key, in line " in json.loads(wrong.stdout)["error"]["message"]
-    assert "did you mean weight" in wrong.stderr
-    place.write_text(place.read_text().replace("wieght", "#weight"))
-    cronoq.ok("pool", "set", "default", "max_pending=5")
-    for _ in ("with a daemon", "without"):
-        rows = {row["key"]: row for row in cronoq.ask("config", "show")["config"]["values"]}
-        assert rows["daemon.log_level"] == {"key": "daemon.log_level", "value": "debug", "source": "file"}
-        assert rows["pools.default.max_pending"]["source"] == "command"
-        assert rows["daemon.share"]["source"] == "default"
-        cronoq.ok("daemon", "stop")
-    assert cronoq("config", "show", "pools.defualt").returncode == 3
-    file = cronoq.home / "queue.toml"
-    file.write_text("[pools.default]\nworkers = 3\n[recurring.nightly]\nwhen = '0 3 * * *'\nshell = 'x'\n")
-    cronoq.ok("daemon", "start")
-    keys = ["pools.default.workers", "recurring.nightly"]
-    assert [change["key"] for change in cronoq.ask("apply", str(file))["changes"]] == keys
-    file.write_text(cronoq.ok("export"))
-    cronoq.ok("daemon", "stop")
-    assert cronoq.ok("apply", "--dry-run", str(file)) == "nothing to change\n"
-    assert cronoq.ok("__complete", "schedule", "ni") == "nightly\t0 3 * * *\n"
-
-
-def test_words_are_completed_with_a_daemon_and_without_one_and_none_is_started(
+def test_what_is_changed_by_command_and_by_a_file_is_told_with_a_daemon_and_without_one(
     make_cronoq: Callable[..., Cronoq],
 ) -> None:
     cronoq = make_cronoq()
     assert cronoq("__complete", "task", "").returncode == 0
     assert cronoq.find_daemon() is None
+    cronoq.configure("[daemon]\nlog_level = 'debug'\n")
     number = cronoq.submit("--hold", "--key", "later", "--name", "sleepy", "--", "true")
-    with_daemon = cronoq.ok("__complete", "live,pool", "")
-    assert f"{number}\tblocked sleepy\n" in with_daemon
-    assert "later\tblocked sleepy\ndefault\t" in with_daemon
+    file = cronoq.home / "queue.toml"
+    file.write_text("[pools.default]\nworkers = 3\n[recurring.nightly]\nwhen = '0 3 * * *'\nshell = 'x'\n")
+    changes = cronoq.ask("apply", str(file))["changes"]
+    assert [change["key"] for change in changes] == ["pools.default.workers", "recurring.nightly"]
+    file.write_text(cronoq.ok("export"))
+    completed = cronoq.ok("__complete", "live,pool,schedule", "")
+    assert f"{number}\tblocked sleepy\n" in completed
+    assert "later\tblocked sleepy\ndefault\t" in completed
+    assert "nightly\t0 3 * * *\n" in completed
     cronoq.ok("daemon", "stop")
-    assert cronoq.ok("__complete", "live,pool", "") == with_daemon
-    shown = cronoq.ok("completion", "show", "bash")
-    assert shown == (Path(__file__).parents[2] / "completions" / "cronoq").read_text()
-    home = {"HOME": str(cronoq.home), "XDG_DATA_HOME": "", "SHELL": "/bin/zsh"}
-    place = cronoq.home / ".local/share/zsh/site-functions/_cronoq"
-    assert cronoq.ok("completion", "install", env=home) == f"{place}\n"
-    assert place.read_text().startswith("#compdef cronoq")
-    assert cronoq("completion", "install", env=home).returncode == 0
-    place.write_text("mine")
-    assert cronoq("completion", "install", env=home).returncode == 4
+    assert cronoq.ok("__complete", "live,pool,schedule", "") == completed
+    assert cronoq.ok("apply", "--dry-run", str(file)) == "nothing to change\n"
+    rows = {row["key"]: (row["value"], row["source"]) for row in cronoq.ask("config", "show")["config"]["values"]}
+    assert rows["daemon.log_level"] == ("debug", "file")
+    assert rows["pools.default.workers"] == (3, "command")
+    assert rows["daemon.share"] == ("weighted", "default")

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from cronoq_cli.client import unit
+from cronoq_cli.client import launch, unit
 from cronoq_cli.client.housekeeping import ClientHousekeeping
 from cronoq_cli.config.paths import find_paths
 from cronoq_cli.errors import ConflictError
+from tests.client.harness import Client
 
 PATHS = find_paths("/srv/my $HOME/100%", {})
 USUAL = find_paths(None, {})
@@ -99,3 +100,22 @@ def test_without_a_systemd_nothing_is_installed(tmp_path: Path) -> None:
         ClientHousekeeping(find_paths(str(tmp_path / "q"), {}), env).install_unit()
     assert list(tmp_path.rglob("*.service")) == []
     assert not unit.start_service(find_paths(str(tmp_path / "q"), {}), env)
+
+
+def test_where_the_service_is_installed_it_starts_the_daemon(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def start_service(paths: unit.Paths, env: dict[str, str]) -> bool:
+        asked.append(paths.state_dir)
+        return bool(launch._start(paths, env, standby=False))
+
+    monkeypatch.setattr(unit, "start_service", start_service)
+    assert client.start()["started"]
+    assert not client.start()["started"]
+    assert (asked, len(client.starts)) == ([client.paths.state_dir], 1)
+
+
+def test_where_the_service_cannot_start_it_the_client_does(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unit, "start_service", lambda paths, env: False)
+    assert client.start()["started"]
+    assert len(client.starts) == 1

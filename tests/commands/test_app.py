@@ -21,7 +21,7 @@ def test_every_verb_has_help_with_an_example(caller: Caller) -> None:
         line = caller(name, "--help")
         assert (line.status, line.err) == (0, "")
         assert line.out.startswith(f"Usage: cronoq {name}")
-        if name not in ("pool", "resource", "recurring", "cron", "daemon", "config", "completion", "follow"):
+        if name not in ("pool", "resource", "dead", "recurring", "cron", "daemon", "config", "completion", "follow"):
             assert f"cronoq {'' if name in ('add', 'status', 'list', 'kill', 'log') else name}" in line.out
             assert "Example" in line.out
 

@@ -166,7 +166,7 @@ def test_what_a_schedule_reads_is_kept_with_it(planner: Caller) -> None:
         (("x", "--every", "10s", "--jitter", "1s", "--", "y"), 2, "--jitter with an interval"),
         (("x", "--every", "1ms", "--", "y"), 2, "too short"),
         (("x", "--every", "10s", "--seconds", "--", "y"), 2, "--seconds with --every"),
-        (("x", "@daily", "--hook", "on_fire=y", "--", "y"), 2, "'on_fire' is no notice"),
+        (("x", "@daily", "--hook", "on_fire=y", "--", "y"), 2, "unknown hook 'on_fire'"),
         (("x", "@daily", "--hook", "on_failure", "--", "y"), 2, "on_failure has no command"),
         (("x", "@daily", "--ping", "ftp://x", "--", "y"), 2, "--ping: 'ftp://x' is not a URL to ping"),
         (("x", "@daily", "--at", "18:00", "--", "y"), 2, "no option --at"),

@@ -215,7 +215,7 @@ def test_another_command_of_a_known_name_does_not_replace_it(planner: Caller) ->
 
 def test_a_dry_run_changes_nothing(planner: Caller) -> None:
     out = ok(planner("recurring", "import", "--dry-run", write(planner, "0 1 * * * job\n")))
-    assert "1 added" in out
+    assert out.endswith("1 added (a dry run: nothing was changed)\n")
     assert table(planner) == {}
 
 
@@ -270,6 +270,7 @@ def test_taking_over_comments_out_and_starts_and_giving_back_undoes_it(planner: 
     assert line.out.splitlines()[-1] == "2 added, 1 refused, 2 started here"
     assert (streams(planner).crontab, resting(planner)) == (TAKEN, {"one": False, "two": False})
     assert streams(planner).copies == (OWN,)
+    assert " in " in line.out.splitlines()[3], "its next run is told, now that it runs here"
     assert "/state/crontab-copy" in line.err
     assert ok(planner("recurring", "import", "--crontab", "--give-back")).splitlines()[-1] == "removed here: one, two"
     assert (streams(planner).crontab, table(planner)) == (OWN, {})

@@ -460,6 +460,21 @@ def test_a_manual_occurrence_is_refused_as_a_submission_is():
         told.story.handle(OccurrenceAsked("job"))
 
 
+def test_each_occurrence_has_its_reactions_a_manual_one_too(told: Recurring):
+    told.add(expr="* * * * *", reactions={"on_failure": ["tell"], "on_success": ["praise"]})
+    told.story.pass_time(60)
+    (first,) = told.occurrences()
+    told.story.end(first.id, 1)
+    reactions = [task for task in told.story.shelf.tasks.values() if task.spec.reaction]
+    assert {task.spec.name: task.status for task in reactions} == {"tell": Status.RUNNING, "praise": Status.SKIPPED}
+    assert {task.spec.recurring for task in reactions} == {""}
+    told.story.end(reactions[0].id if reactions[0].spec.name == "tell" else reactions[1].id)
+    manual = told.story.handle(OccurrenceAsked("job"))
+    told.story.end(manual)
+    newest = {task.spec.name: task.status for task in told.story.shelf.tasks.values() if task.id > manual}
+    assert newest == {"tell": Status.SKIPPED, "praise": Status.RUNNING}
+
+
 def test_slots_are_left_out_as_asked(told: Recurring):
     told.add(expr="* * * * *", overlap=Overlap.ALLOW)
     told.add("every", every_s=60.0, overlap=Overlap.ALLOW)
@@ -583,3 +598,28 @@ def test_a_start_made_ahead_is_taken_back_with_its_schedule():
     told.story.handle(SchedulesApplied(removed=["job"]))
     told.story.pass_time(HOUR_S)
     assert not any(task.status in LIVE for task in told.occurrences())
+
+
+# -- many ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_thousand_schedules_due_in_one_second_are_tasks_in_few_steps_and_cost_nothing_until_then():
+    told, many = Recurring(Story(8)), 1000
+    story = told.story
+    specs = [ScheduleSpec(name=f"s{n}", expr="0 * * * *", template=spec("job")) for n in range(many)]
+    story.handle(SchedulesApplied(specs))
+    timers = story.engine.state.timers
+    for _ in range(30):
+        story.pass_time(60)
+        assert story.engine.next_due_s(story.now) == HOUR_S - (story.now.wall - MIDNIGHT)
+    story.pass_time(HOUR_S / 2)
+    assert 0 < len(story.shelf.tasks) <= 128
+    assert len(story.started()) == 8
+    steps = 1
+    while story.engine.next_due_s(story.now) == 0.0:
+        story.handle(TimePassed())
+        steps += 1
+    assert len(story.shelf.tasks) == many
+    assert steps <= 16
+    assert not timers.is_due(story.now)
+    assert {one.state.next_at for one in story.shelf.schedules.values()} == {MIDNIGHT + 2 * HOUR_S}

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cronoq_cli.errors import StoreError
-from cronoq_cli.store.contract import Changes
+from cronoq_cli.store.contract import Changes, Filter
 from cronoq_cli.store.sqlite import database, open_reader, open_store
 from tests.store.build import event, task
 
@@ -170,7 +170,7 @@ def test_an_old_sqlite_is_refused_with_both_versions():
 
 CRASH = """
 import os, sys
-from cronoq_cli.store.contract import Changes
+from cronoq_cli.store.contract import Changes, Filter
 from cronoq_cli.store.sqlite import open_store
 from tests.store.build import task
 store = open_store(sys.argv[1])
@@ -323,3 +323,16 @@ def test_copies_at_every_commit_open_with_complete_steps(path: str, tmp_path: Pa
         assert (again.find_stdin(n) is None) is (n % 3 == 0)
         assert found.next_id == expected + 1
         again.close()
+
+
+def test_the_last_ends_are_read_and_no_others(path: str):
+    fill(path)
+    store = open_reader(path)
+    said: list[str] = []
+    store._db.set_trace_callback(said.append)
+    for ids in (None, [(1, 9)], [(n, n) for n in range(1, 999, 2)]):
+        store.list_where(Filter(ids=ids, by_end=True, newest_first=True, limit=3))
+        store.list_ids(Filter(ids=ids, by_end=True, newest_first=True, limit=3))
+    store.close()
+    assert said
+    assert all(statement.endswith("LIMIT 3") for statement in said if "ORDER BY finished_at" in statement)

@@ -36,6 +36,8 @@ SETTLE_S = 0.12
 LOG_BYTES = 256 * 1024
 """Of what a task wrote since the last look at most so much is read."""
 AGAIN_S = 1.0
+PATIENCE_S = 5.0
+"""An answer that takes longer is told of."""
 
 
 class Controller:
@@ -52,6 +54,8 @@ class Controller:
         self._up = asyncio.Event()
         self._early: list[Event] | None = []
         self._tail: Tail | None = None
+        self._asked_at: list[float] = []
+        """When the questions were asked that are not answered yet, the oldest first: they are answered in order."""
 
     async def run(self, feed: Feed) -> None:
         """Keep the board in step until cancelled."""
@@ -142,7 +146,11 @@ class Controller:
 
     async def _ask(self, request: Request) -> Reply:
         assert self._feed is not None
-        return await self._feed.ask(request)
+        self._asked_at.append(monotonic())
+        try:
+            return await self._feed.ask(request)
+        finally:
+            self._asked_at.pop(0)
 
     async def _load_past(self) -> None:
         """The stored events, for the chart to begin with."""
@@ -211,10 +219,18 @@ class Controller:
         while True:
             await asyncio.sleep(PULSE_S)
             beats += 1
+            self._note_silence()
             if self.board.is_moving or self.board.panel is Panel.RECURRING or beats % IDLE_PULSES == 0:
                 self._list_wanted.set()
             if self._is_chosen_moving():
                 self._chosen_wanted.set()
+
+    def _note_silence(self) -> None:
+        """Say that the daemon takes its time; one that went away is told of otherwise."""
+        silent_s = monotonic() - self._asked_at[0] if self._asked_at else 0.0
+        if silent_s > PATIENCE_S and self.board.link.state == "up":
+            self.board.message = (f"the daemon has not answered for {silent_s:.0f} s", "yellow")
+            self._changed()
 
     def _is_chosen_moving(self) -> bool:
         """Whether what the lower part shows changes without an event: a place in line, a progress."""

@@ -14,6 +14,7 @@ from cronoq_cli.commands.render.spans import near_now
 from cronoq_cli.commands.render.style import Style, moment_of, style_of
 from cronoq_cli.commands.render.words import Document
 
+_DRY = " (a dry run: nothing was changed)"
 _COLOURS = {"added": "green", "replaced": "yellow", "refused": "red", "variable": "dim", "comment": "dim"}
 
 
@@ -57,12 +58,13 @@ def _about(line: Document, documents: Mapping[str, Document]) -> str:
 
 def _notes(context: Context, lines: Sequence[Document], documents: Mapping[str, Document]) -> Iterator[str]:
     """Warnings of each line, and what is often misread in its expression."""
+    now = context.now()
     for line in lines:
         for warning in line["warnings"]:
             yield f"line {line['line']}: {warning}"
         document = documents.get(line["name"] or "")
         if document is not None:
-            for note in list_plan_notes(context, document):
+            for note in list_plan_notes(context, document, now):
                 yield f"line {line['line']}: {note}"
 
 
@@ -71,12 +73,13 @@ def _sum(report: Mapping[str, Any]) -> str:
     counts["refused"] = sum(line["result"] == "refused" for line in report.get("lines", ()))
     if "started" in report:
         counts["started here"] = len(report["started"])
-    return ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "no job in it"
+    summed = ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "no job in it"
+    return summed + _DRY if report["dry_run"] else summed
 
 
 def _print_given_back(context: Context, report: Mapping[str, Any]) -> None:
     count = len(report["given_back"])
     lines = f"{count} line{'' if count == 1 else 's'}"
-    print_line(context, f"{lines} given back to the crontab" + (" (not done: dry run)" if report["dry_run"] else ""))
+    print_line(context, f"{lines} given back to the crontab" + (_DRY if report["dry_run"] else ""))
     if report["removed"]:
         print_line(context, f"removed here: {', '.join(report['removed'])}")

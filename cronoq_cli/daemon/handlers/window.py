@@ -63,7 +63,7 @@ def _list_ended(desk: Desk, statuses: frozenset[Status], pools: list[str], most:
         return []
     words = sorted(status.value for status in statuses)
     wanted = Filter(statuses=words, pools=pools or None, by_end=True, newest_first=True, limit=most)
-    return [record.id for record in desk.scheduler.store.list_where(wanted)]
+    return desk.scheduler.store.list_ids(wanted)
 
 
 def _search(desk: Desk, text: str, pools: list[str], statuses: frozenset[Status]) -> list[int]:

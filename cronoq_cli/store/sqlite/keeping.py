@@ -73,7 +73,8 @@ def put_back(backup: str, path: str, aside: str, least_next_id: int) -> bool:
     """Make a copy of `backup` the store at `path`; whether one was there, which then is `aside`, whole, -wal and all.
 
     No id below `least_next_id` is given out again. At every moment either the old or the new store is in its place,
-    or one that its opening refuses for want of its -wal. Raises StoreError with nothing changed."""
+    or one that its opening refuses for want of its -wal (where files can have two names, so nearly everywhere).
+    Raises StoreError with nothing changed."""
     fresh = path + ".restored"
     database.copy_store(backup, fresh, replace=True, mode=_mode(backup))
     try:
@@ -82,8 +83,9 @@ def put_back(backup: str, path: str, aside: str, least_next_id: int) -> bool:
         os.rename(fresh, path)
         database.sync_file(os.path.dirname(path))
     except OSError as error:
+        _take_back(path, aside)
         raise StoreError(
-            f"cannot put {backup} back: {error.strerror}", hint=f"the old store is {path} or {aside}"
+            f"cannot put {backup} back: {error.strerror}", hint=f"the store is as it was: {path}"
         ) from error
     finally:
         with contextlib.suppress(OSError):
@@ -118,6 +120,16 @@ def _set_aside(path: str, aside: str) -> bool:
             os.rename(path + end, aside + end)
     database.sync_file(os.path.dirname(path))
     return True
+
+
+def _take_back(path: str, aside: str) -> None:
+    """What was set aside is in its place again, as far as the disk lets us."""
+    for end in ("", "-wal", "-shm"):
+        with contextlib.suppress(OSError):
+            if os.path.lexists(path + end) and os.path.samefile(path + end, aside + end):
+                os.unlink(aside + end)
+            elif os.path.lexists(aside + end):
+                os.rename(aside + end, path + end)
 
 
 def find_next_id(path: str) -> int:

@@ -117,7 +117,7 @@ class SqliteReader:
         found: list[TaskRecord] = []
         parts = _parts(wanted)
         for part in parts:
-            room = None if wanted.limit is None or wanted.by_end else wanted.limit - len(found)
+            room = _room(wanted, len(found))
             found += self._tasks(*self._select(queries.TASK_COLUMNS, wanted, part, room))
         if wanted.by_end and len(parts) > 1:
             found.sort(key=lambda t: (t.finished_at or 0.0, t.id), reverse=wanted.newest_first)
@@ -128,7 +128,7 @@ class SqliteReader:
         found: list[tuple[int, float | None]] = []
         parts = _parts(wanted)
         for part in parts:
-            room = None if wanted.limit is None or wanted.by_end else wanted.limit - len(found)
+            room = _room(wanted, len(found))
             found += self._rows(*self._select("id, finished_at", wanted, part, room))
         if wanted.by_end and len(parts) > 1:
             found.sort(key=lambda row: (row[1] or 0.0, row[0]), reverse=wanted.newest_first)
@@ -365,6 +365,11 @@ def _lenient(data: bytes) -> str:
 
 def _chunks(ids: list[int]) -> Iterator[list[int]]:
     return (ids[at : at + _CHUNK] for at in range(0, len(ids), _CHUNK))
+
+
+def _room(wanted: Filter, found: int) -> int | None:
+    """How many rows of a part are needed: in the order of ends the parts are merged, so as many of each as of all."""
+    return wanted.limit if wanted.limit is None or wanted.by_end else wanted.limit - found
 
 
 def _text_test(text: str) -> Callable[[bytes], bool]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC
 from typing import Any
@@ -75,6 +76,8 @@ class FakeDaemon:
     def __init__(self, *tasks: dict[str, Any]) -> None:
         self.tasks = list(tasks)
         self.asked: list[Request] = []
+        self.is_awake = threading.Event()
+        self.is_awake.set()
         self.refuse: dict[type, Exception] = {}
         self.stream: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.schedules: list[dict[str, Any]] = []
@@ -82,6 +85,7 @@ class FakeDaemon:
     def ask(self, request: Request) -> Reply:
         """The answer, or the error the test wants."""
         self.asked.append(request)
+        self.is_awake.wait(10.0)
         if (error := self.refuse.get(type(request))) is not None:
             raise error
         match request:

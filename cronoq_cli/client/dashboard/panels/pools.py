@@ -10,6 +10,7 @@ from cronoq_cli.commands.render.style import Style
 from cronoq_cli.commands.render.text import cut_to_width, pad_left_aligned
 
 _MOST_NAME = 16
+_LATER = ("retrying", "scheduled", "blocked")
 
 
 def draw_pools(board: Board, width: int, height: int, style: Style) -> list[Line]:
@@ -47,10 +48,12 @@ def _pool_line(pool: Document, widths: tuple[int, int], width: int, style: Style
     facts: list[Piece] = [("paused", "yellow")] if pool["paused"] else []
     if pool["min"] != pool["max"]:
         facts.append((f"target {pool['target']} ({pool['min']}..{pool['max']})", ""))
-    facts.append((f"{ready:,} ready", "cyan" if ready else "dim"))
+    later: list[Piece] = [(f"{pool[word]:,} {word}", "yellow") for word in _LATER if pool[word]]
+    if ready or not later:
+        facts.append((f"{ready:,} ready", "cyan" if ready else "dim"))
     if ready and pool["oldest_ready_s"] is not None:
         facts.append((f"oldest {short_span(pool['oldest_ready_s'])}", ""))
-    facts += [(f"{pool[word]:,} {word}", "yellow") for word in ("retrying", "scheduled", "blocked") if pool[word]]
+    facts += later
     if pool["failed"]:
         facts.append((f"{pool['failed']:,} failed", "red"))
     facts += _reasons(pool)
