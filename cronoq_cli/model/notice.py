@@ -10,7 +10,9 @@ from typing import Any
 
 import msgspec
 
+from cronoq_cli.errors import UsageError
 from cronoq_cli.model.moment import format_utc
+from cronoq_cli.model.words import hint_for
 
 
 class Told(StrEnum):
@@ -89,3 +91,12 @@ def describe_notice(
         "task": task,
         "recurring": schedule,
     }
+
+
+def parse_hook_name(text: str) -> str:
+    """The name of a hook, `on_failure`; `-` may stand for `_`. Raises UsageError for an unknown one."""
+    name = text.strip().replace("-", "_")
+    known = list(HOOK_NAMES.values())
+    if name not in known:
+        raise UsageError(f"unknown hook {text!r}", hint=hint_for(name, known))
+    return name
