@@ -371,6 +371,7 @@ complete -c cronoq -n '__cronoq_at "cronoq ls"' -l all -s a -d 'All tasks this c
 complete -c cronoq -n '__cronoq_at "cronoq ls"' -l limit -s l -d 'How many of those that wait: a number, or all.' -x
 complete -c cronoq -n '__cronoq_at "cronoq ls"' -l finished -d 'Only ended tasks, by id.'
 complete -c cronoq -n '__cronoq_at "cronoq ls"' -l after-id -d 'With --finished: those after this id.' -r -a '(__cronoq_ask task "" "")' -f
+complete -c cronoq -n '__cronoq_at "cronoq ls"' -l follow -s f -d 'Stay on the screen and redraw it when something changes.'
 complete -c cronoq -n '__cronoq_at "cronoq ls"' -l json -d 'Answer with one JSON document.'
 complete -c cronoq -n '__cronoq_at "cronoq ls"' -l help -s h -d 'Show the everyday options.'
 complete -c cronoq -n '__cronoq_at "cronoq ls"' -l help-all -d 'Show all options.'

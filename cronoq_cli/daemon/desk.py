@@ -118,6 +118,7 @@ class Desk:
             facts.setdefault("edges", self.scheduler.engine.state.graph.list_open(live.id))
         if record.status is Status.RUNNING:
             record.progress = self._read_progress(record) or record.progress
+            facts.setdefault("expected_s", self._find_expected_s(record))
         record.log = self.find_log(record)
         for attempt in attempts or ():
             attempt.log, attempt.stderr_log = self.find_logs(record, attempt.number)
@@ -132,6 +133,13 @@ class Desk:
         if record.batch is not None:
             facts["batch_end"] = self._find_batch_end(record.batch)
         return describe_task(record, now=self.now().wall, pid=None if live is None else live.pid, **facts)
+
+    def _find_expected_s(self, record: TaskRecord) -> float | None:
+        """How long a task is expected to run: its estimate, else what was learned of its kind; None without any."""
+        if record.spec.estimate_s is not None:
+            return record.spec.estimate_s
+        known = self.scheduler.engine.state.run_times.find_run_time(record.spec.pool, record.spec.kind)
+        return None if known is None or not known.count else known.expected_s
 
     def explain_waiting(self, task: LiveTask) -> str | None:
         """Why a task waits, in a few words."""

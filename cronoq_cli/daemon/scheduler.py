@@ -66,6 +66,7 @@ class Scheduler:
         self.clock = clock
         self.performer: Performer | None = None
         self.on_commit: Callable[[list[Transition]], None] = lambda transitions: None
+        self.before_event: Callable[[], None] = lambda: None
         self.on_turn: Callable[[], None] = lambda: None
         self.on_notices: Callable[[list[Notice]], None] = lambda notices: None
         self.on_pings: Callable[[list[tuple[str, Ping]]], None] = lambda pings: None
@@ -90,6 +91,7 @@ class Scheduler:
 
     def apply(self, event: Event) -> Any:
         """Give the engine an event; what it changes is committed in this turn of the loop."""
+        self.before_event()
         result = self.engine.handle(event, self.clock())
         self._schedule_flush()
         return result

@@ -39,7 +39,8 @@ class TaskFacts(TypedDict, total=False):
     `attempts`: oldest first, adds `attempts` and the exact `run_s` and `pid`. `edges`: open dependencies.
     `place`: position among the waiting, from 1. `now`: unix seconds, for what is still going on. `pid`: of
     its running process. `env_names`, `env`: names, or names with values, of its environment. `duplicate`: a
-    submission found this one instead of making its own. `batch_end`: the last id of its batch.
+    submission found this one instead of making its own. `batch_end`: the last id of its batch. `expected_s`: how long
+    a running task is expected to run, by its estimate or by what was learned.
     """
 
     attempts: Sequence[AttemptRecord] | None
@@ -52,6 +53,7 @@ class TaskFacts(TypedDict, total=False):
     duplicate: bool
     defaults: Defaults
     batch_end: int | None
+    expected_s: float | None
 
 
 class PoolFacts(TypedDict, total=False):
@@ -162,6 +164,8 @@ def describe_task(record: TaskRecord, **facts: Unpack[TaskFacts]) -> dict[str, A
     }
     if "place" in facts:
         document["place"] = facts["place"]
+    if facts.get("expected_s") is not None:
+        document["expected_s"] = _seconds(facts["expected_s"])
     if attempts is not None:
         document["attempts"] = [describe_attempt(attempt, now=now) for attempt in attempts]
     _add_environment(document, facts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cronoq_cli.commands.context import Context
@@ -17,31 +17,13 @@ _LABELS = 12
 
 
 def print_pools(context: Context, doc: Mapping[str, Any]) -> None:
-    """Write the table for a document `{"pools": [...]}`, or for `{"pool": {...}}`."""
-    pools = [doc["pool"]] if "pool" in doc else list(doc["pools"])
+    """Write the table for a document `{"pools": [...]}`."""
+    pools = list(doc["pools"])
     if not pools:
         print_notes(context, ["no pools"])
         return
     style = style_of(context)
     context.out.write("\n".join(layout_table(_columns(pools), style)) + "\n")
-    if "pool" in doc:
-        _print_use(context, doc["pool"], style)
-
-
-def _print_use(context: Context, pool: Document, style: Style) -> None:
-    """Of one pool also what it offered, used and cost, and the last changes of its size."""
-    if pool["worker_s"] is not None:
-        used = None if pool["utilisation"] is None else f"{pool['utilisation']:.0%} used"
-        cost = None if pool["cost"] is None else f"cost {pool['cost']:.6g}"
-        offered = f"{pool['worker_s']:.0f} worker seconds"
-        context.out.write(f"\n{join_facts(offered, used, cost)}\n")
-    if pool["scalings"]:
-        columns = [
-            Column(f"AT ({style.zone_name})", [style.local(one["at"]) for one in pool["scalings"]]),
-            Column("WORKERS", [f"{one['from']} to {one['to']}" for one in pool["scalings"]]),
-            Column("WHY", [one["reason"] for one in pool["scalings"]], least=8),
-        ]
-        context.out.write("\n" + "\n".join(layout_table(columns, style)) + "\n")
 
 
 def print_pool(context: Context, doc: Mapping[str, Any]) -> None:
@@ -51,7 +33,18 @@ def print_pool(context: Context, doc: Mapping[str, Any]) -> None:
     lines += [*layout_facts(_now(pool), style, _LABELS), "", style.paint("Last 24 hours", "bold")]
     lines += layout_facts(_past(pool), style, _LABELS)
     lines += ["", style.paint("In all", "bold"), *layout_facts(_in_all(pool), style, _LABELS)]
+    if pool["scalings"]:
+        lines += ["", *layout_table(_scaling_columns(pool["scalings"], style), style)]
     context.out.write("\n".join(lines) + "\n")
+
+
+def _scaling_columns(scalings: Sequence[Document], style: Style) -> list[Column]:
+    """The last changes of its size."""
+    return [
+        Column(f"AT ({style.zone_name})", [style.local(one["at"]) for one in scalings]),
+        Column("WORKERS", [f"{one['from']} to {one['to']}" for one in scalings]),
+        Column("WHY", [one["reason"] for one in scalings], least=8),
+    ]
 
 
 def _now(pool: Document) -> Iterator[Fact]:
@@ -76,9 +69,9 @@ def _past(pool: Document) -> Iterator[Fact]:
 
 
 def _in_all(pool: Document) -> Iterator[Fact]:
-    yield Fact("worker time", None if pool["worker_s"] is None else short_span(pool["worker_s"]))
+    yield Fact("worker time", None if pool["worker_s"] is None else f"{short_span(pool['worker_s'])} offered")
     yield Fact("used", _share(pool["utilisation"], "of it"))
-    yield Fact("cost", None if pool["cost"] is None else f"{pool['cost']:.2f}")
+    yield Fact("cost", None if pool["cost"] is None else f"{pool['cost']:.6g}")
 
 
 def _share(share: float | None, of_what: str) -> str | None:

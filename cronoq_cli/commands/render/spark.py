@@ -38,7 +38,7 @@ def _squeeze(values: Sequence[float | None], width: int) -> list[float | None]:
 
 
 def draw_bar(share: float, width: int, *, unicode: bool, estimated: bool = False) -> str:
-    """A bar of `width` columns, `share` (0 to 1) of it filled; an estimate is drawn lighter than what is known."""
+    """A bar of `width` columns, `share` (0 to 1) of it filled; full only at its end; an estimate is drawn lighter."""
     full = (_LIKELY if estimated else _DONE)[0 if unicode else 1]
-    filled = int(min(max(share, 0.0), 1.0) * width)
+    filled = width if share >= 1 else min(round(max(share, 0.0) * width), width - 1)
     return full * filled + _LEFT[0 if unicode else 1] * (width - filled)

@@ -57,8 +57,7 @@ def _columns(figures: Sequence[Document], by: str) -> list[Column]:
         _counts("FAILED", "failed", figures, shown=True, colour="red"),
         _counts("RETRIED", "retried", figures),
         Column("SUCCESS", [_percent(one["success_rate"]) for one in figures], right=True, usual="-"),
-        *_times("WAIT", "wait_s", figures),
-        *_times("RUN", "run_s", figures),
+        *_times(figures),
         *used,
         _counts("CANCEL", "cancelled", figures),
         _counts("SKIP", "skipped", figures),
@@ -79,10 +78,12 @@ def _counts(
     return Column(title, list(map(str, counts)), right=True, usual=None if shown else "0", colours=colours)
 
 
-def _times(title: str, field: str, figures: Sequence[Document]) -> Iterator[Column]:
-    for name, header in (("p50", f"{title} P50"), ("p90", "P90"), ("p99", "P99"), ("mean", "MEAN")):
-        cells = [short_span(one[field][name]) if one[field] else "-" for one in figures]
-        yield Column(header, cells, right=True, usual="-")
+def _times(figures: Sequence[Document]) -> Iterator[Column]:
+    """Waits and runs side by side, what tells most first: on a narrow terminal the last columns go."""
+    for name in ("p50", "p90", "p99", "mean"):
+        for title, field in (("WAIT", "wait_s"), ("RUN", "run_s")):
+            cells = [short_span(one[field][name]) if one[field] else "-" for one in figures]
+            yield Column(f"{title} {name.upper()}", cells, right=True, usual="-")
 
 
 def _percent(share: float | None) -> str:

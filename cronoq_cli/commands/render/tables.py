@@ -13,10 +13,15 @@ from cronoq_cli.commands.render.colour import STATUS_COLOURS
 from cronoq_cli.commands.render.layout import Column, layout_table
 from cronoq_cli.commands.render.notes import print_notes
 from cronoq_cli.commands.render.spans import near_now, short_span
+from cronoq_cli.commands.render.spark import draw_bar
 from cronoq_cli.commands.render.style import Style, moment_of, style_of
 from cronoq_cli.commands.render.words import Document, how_it_ended, join_facts, title_of, why_of
 from cronoq_cli.model.lifecycle import LIVE, WAITING
 
+_BAR = 8
+"""Columns of a bar of progress."""
+_LEAST_EXPECTED_S = 2.0
+"""Shorter tasks are over before anybody has read how far they may be."""
 LONGEST_TITLE = 1000
 """Characters of a command line that a listing shows at most, also in a pipe."""
 
@@ -34,17 +39,29 @@ def print_tasks(context: Context, doc: Mapping[str, Any]) -> None:
     The tasks are shown in the order they come in. `+N more` stands behind the last waiting one. Without a
     task nothing is written but a note. The summary is for terminals only.
     """
-    tasks, more = doc["tasks"], doc.get("more") or 0
-    if not tasks:
-        print_notes(context, [f"no tasks shown, {more} more" if more else "no tasks"])
+    if not doc["tasks"]:
+        print_notes(context, [say_none(doc)])
         return
     style = style_of(context)
+    lines = task_lines(doc, style)
+    if style.columns is not None and doc.get("summary"):
+        lines += ["", *summary_lines(doc["summary"], style)]
+    context.out.write("\n".join(lines).rstrip("\n") + "\n")
+
+
+def say_none(doc: Mapping[str, Any]) -> str:
+    """What stands in the place of a table without a task."""
+    more = doc.get("more") or 0
+    return f"no tasks shown, {more} more" if more else "no tasks"
+
+
+def task_lines(doc: Mapping[str, Any], style: Style) -> list[str]:
+    """The lines of the table, header first, with what is left out behind the last waiting task."""
+    tasks, more = doc["tasks"], doc.get("more") or 0
     lines = layout_table(task_columns(tasks, style), style)
     if more:
         lines.insert(_place_of_more(tasks), style.paint(f"+{more} more", "dim"))
-    if style.columns is not None and doc.get("summary"):
-        lines += _summary_lines(doc["summary"], style)
-    context.out.write("\n".join(lines) + "\n")
+    return lines
 
 
 def _place_of_more(tasks: Sequence[Document]) -> int:
@@ -104,8 +121,7 @@ def note_of(task: Document, style: Style) -> str:
     """What the last column says: why it waits, how far it is, how and when it ended; `-` for nothing."""
     status = task["status"]
     if status == "running":
-        progress = task["progress"]
-        share = None if progress is None else f"{progress:.0%}"
+        share = progress_of(task, style)
         again = f"attempt {task['attempt']} of {task['max_attempts']}" if task["attempt"] > 1 else None
         return join_facts(share, task["message"], again, why_of(task), due_of(task, style)) or "-"
     if status in _LIVE:
@@ -118,6 +134,22 @@ def note_of(task: Document, style: Style) -> str:
     return join_facts(how_it_ended(task), why_of(task), message, when) or "-"
 
 
+def progress_of(task: Document, style: Style) -> str | None:
+    """How far a running task says it is, `████░░░░ 50%`; else, on a terminal, how far it may be by what its kind
+    usually takes, `▒▒▒▒░░░░ ~50% of 2m`."""
+    progress, expected_s, run_s = task["progress"], task.get("expected_s"), task["run_s"]
+    if style.columns is None:
+        return None if progress is None else f"{progress:.0%}"
+    if progress is not None:
+        return f"{draw_bar(progress, _BAR, unicode=style.unicode)} {progress:.0%}"
+    if not expected_s or run_s is None or expected_s < _LEAST_EXPECTED_S:
+        return None
+    if run_s > expected_s:
+        return f"usually {short_span(expected_s)}"
+    share = run_s / expected_s
+    return f"{draw_bar(share, _BAR, unicode=style.unicode, estimated=True)} ~{share:.0%} of {short_span(expected_s)}"
+
+
 def due_of(task: Document, style: Style) -> str | None:
     """`due in 5m`, `overdue 12s`: how far the soft deadline of a live task is."""
     if task["deadline"] is None:
@@ -126,7 +158,7 @@ def due_of(task: Document, style: Style) -> str | None:
     return f"due in {short_span(left_s)}" if left_s >= 0 else f"overdue {short_span(-left_s)}"
 
 
-def _summary_lines(summary: Mapping[str, Any], style: Style) -> list[str]:
+def summary_lines(summary: Mapping[str, Any], style: Style) -> list[str]:
     """`2 running, 57 ready, 1 held`, what is going on first; numbers that are 0 are left out."""
     order = {word: place for place, word in enumerate(_SUMMARY_ORDER)}
     counts = {word: count for word, count in summary.items() if isinstance(count, int) and count}
@@ -140,4 +172,4 @@ def _summary_lines(summary: Mapping[str, Any], style: Style) -> list[str]:
             lines.append(line + ",")
             longer = part
         line = longer
-    return ["", *(style.paint(text, "dim") for text in (*lines, line))]
+    return [style.paint(text, "dim") for text in (*lines, line)]

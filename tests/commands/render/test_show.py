@@ -152,7 +152,7 @@ def test_pools_show_how_full_they_are_and_what_waits() -> None:
 def test_pools_show_what_is_kept_free_and_their_groups() -> None:
     context = make_context()
     groups = [{"labels": {"gpu": "yes"}, "workers": 2, "busy": 1, "shared": False}]
-    print_pools(context, {"pool": describe_pool("batch", workers=2, held=1, reservations=3, groups=groups)})
+    print_pools(context, {"pools": [describe_pool("batch", workers=2, held=1, reservations=3, groups=groups)]})
     assert "  gpu=yes 1/2, 1 held, 3 reserved" in out_of(context)
 
 
@@ -169,6 +169,7 @@ def test_one_pool_is_shown_with_what_it_did() -> None:
         "utilisation": 0.375,
         "deadline_hit_rate": 0.9,
         "worker_s": 75.0,
+        "scalings": [{"at": "2026-09-21T14:03:20Z", "from": 1, "to": 4, "reason": "41 wait"}],
     }
     print_pool(context, {"pool": pool})
     assert out_of(context).splitlines() == [
@@ -186,8 +187,11 @@ def test_one_pool_is_shown_with_what_it_did() -> None:
         "  deadlines     90.0% kept",
         "",
         "In all",
-        "  worker time   1m15s",
+        "  worker time   1m15s offered",
         "  used          37.5% of it",
+        "",
+        "AT (CEST)  WORKERS  WHY",
+        "16:03:20   1 to 4   41 wait",
     ]
 
 

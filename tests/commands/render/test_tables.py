@@ -42,7 +42,7 @@ def test_a_terminal_gets_signs_short_words_and_a_summary_in_its_width() -> None:
     print_tasks(context, {"tasks": mixed_tasks(), "more": 4242, "summary": summary})
     assert out_of(context).splitlines() == [
         "ID  STATUS       PRIO  POOL       TIME  TASK             REASON",
-        "11  ▸ running    -     default   3m12s  make -j8         24%",
+        "11  ▸ running    -     default   3m12s  make -j8         ██░░░░░░ 24%",
         "12  ▸ running    -     media     2h05m  encode: for f …  attempt 2 of 4",
         "13  • ready      crit  default     12s  make -j8         no free slot i…",
         "14  ↻ retrying   -     default  in 33s  make -j8         exit 22",
