@@ -51,6 +51,7 @@ from cronoq_cli.wire.requests import (
     Selector,
     ShowTasks,
     Stats,
+    is_read_from_store,
 )
 from cronoq_cli.wire.schedules import ScheduleHistory, Schedules
 from cronoq_cli.wire.version import PROTOCOL, VERSION
@@ -74,12 +75,22 @@ def answer_offline(paths: Paths, request: Request, now: float) -> Reply:
     """
     if isinstance(request, DaemonStatus):
         return Reply(doc={"daemon": _describe_absent(paths)}, exit=ExitStatus.NO_DAEMON)
-    settings = load_settings(paths.config_file)
-    with contextlib.closing(_Offline(paths, settings, now)) as offline:
+    with contextlib.closing(_Offline(paths, _load_for(request, paths), now)) as offline:
         answer = _ANSWERS.get(type(request))
         if answer is not None:
             return Reply(doc=answer(offline, request))
     raise NoDaemonError("no daemon runs", hint="start one with: cronoq daemon start")
+
+
+def _load_for(request: Request, paths: Paths) -> Settings:
+    """The configuration. Raises InvalidError for a wrong one, but not where a daemon may run that goes on by the one it
+    has read."""
+    try:
+        return load_settings(paths.config_file)
+    except InvalidError:
+        if is_read_from_store(request):
+            return Settings()
+        raise
 
 
 def load_snapshot(paths: Paths) -> QueueSnapshot:

@@ -217,12 +217,13 @@ def verb(
     words_follow: bool = False,
     hidden: bool = False,
     without: Mapping[type, Collection[str]] = NOTHING,
+    cls: type[Verb] = Verb,
 ) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
     """Declare a function `(context, ...)` as a verb of `app`; its docstring is the help, its result the exit status.
 
     A parameter whose type is a dataclass of options stands for all of them. `words_follow`: the first word that is
     no option begins a command, and everything after it belongs to that command. Aliases are not listed. `without`:
-    for a group of options the fields that this verb does not offer.
+    for a group of options the fields that this verb does not offer. `cls`: a way of its own to read its words.
     """
 
     def declare(function: Callable[..., int | None]) -> Callable[..., int | None]:
@@ -232,7 +233,7 @@ def verb(
         for position, known_as in enumerate((name, *aliases)):
             app.command(
                 known_as,
-                cls=Verb,
+                cls=cls,
                 help=text,
                 short_help=_first_clause(text) if position == 0 else f"{_ALSO}{name}.",
                 epilog=epilog,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from cronoq_cli.commands.answers import Json, ask
 from cronoq_cli.commands.context import Context
-from cronoq_cli.commands.declare import argument, option, verb
+from cronoq_cli.commands.declare import Verb, argument, option, verb
 from cronoq_cli.commands.options import SpecOptions
 from cronoq_cli.commands.render.json import print_json
 from cronoq_cli.commands.render.notes import print_notes
@@ -22,12 +22,37 @@ EXAMPLES = (
     "cronoq recurring add poll --every 90s --timeout 1m -- ./poll",
     "cronoq recurring add report '0 9 * * mon-fri' --tz Europe/Berlin --retries 3 -- ./report",
 )
-WORDS = "NAME EXPR|--every DUR -- COMMAND [ARG]..."
+WORDS = "NAME EXPR|--every DUR [--] COMMAND [ARG]..."
+
+
+class AddVerb(Verb):
+    """Reads options among its first words; what follows the first word of the command belongs to the command."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As any verb, with `--` put before the command where it was left out."""
+        place = self._find_command(args)
+        return super().parse_args(ctx, args if place is None else [*args[:place], "--", *args[place:]])
+
+    def _find_command(self, args: list[str]) -> int | None:
+        """Where the command begins: behind the name and the time, which `--every` says too; None where `--` says it."""
+        flags = {name: getattr(param, "is_flag", False) for param in self.params for name in param.opts}
+        left, place = 2, 0
+        while place < len(args) and args[place] != "--":
+            name, equals, _ = args[place].partition("=")
+            if not args[place].startswith("-"):
+                if left == 0:
+                    return place
+                left -= 1
+            elif not equals and not flags.get(name, True):
+                place += 1
+            left -= name == "--every"
+            place += 1
+        return None
 
 
 def declare(app: typer.Typer) -> None:
     """Declare the verb."""
-    verb(app, "add", examples=EXAMPLES, without={SpecOptions: NOT_RECURRING})(add)
+    verb(app, "add", examples=EXAMPLES, without={SpecOptions: NOT_RECURRING}, cls=AddVerb)(add)
 
 
 def add(
@@ -43,7 +68,7 @@ def add(
     """Run a command again and again: by a cron expression (quoted), @daily and the like, @reboot, or --every DUR.
 
     Answers with the schedule in words and its next runs. A name that exists is replaced. Environment, directory and
-    umask are recorded now, as of submit; a command with options of its own stands behind --. Each run is a task.
+    umask are recorded now, as of submit. Options of cronoq stand before the command. Each run is a task.
     """
     context.json = json
     name, when, rest = _divide(words or [], schedule)

@@ -9,7 +9,11 @@ from importlib import import_module
 from cronoq_cli.engine.cron import parse_cron
 from cronoq_cli.model.moment import load_zone
 
-LATER = ("cronoq_cli.commands.render.schedule_plan", "cronoq_cli.engine.recurrence")
+LATER = (
+    "concurrent.futures.thread",  # of asyncio.to_thread
+    "cronoq_cli.commands.render.schedule_plan",
+    "cronoq_cli.engine.recurrence",
+)
 
 
 def finish() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Callable
+from math import inf
 
 from cronoq_cli.daemon.scheduler import Scheduler
 from cronoq_cli.engine.autoscale import MachineSeen
@@ -49,12 +51,27 @@ def _read_lines(path: str) -> list[str]:
 
 
 class MachineWatch:
-    """Tells the engine of the machine, at most every few seconds, and not at all while nobody needs it."""
+    """Tells the engine of the machine, at most every few seconds, and not at all while nobody needs it.
 
-    def __init__(self, scheduler: Scheduler) -> None:
+    Where pools go by limits nothing starts by a look that is old: before any event there is a new one then."""
+
+    def __init__(self, scheduler: Scheduler, read: Callable[[], MachineSeen] = read_machine) -> None:
         self._scheduler = scheduler
+        self._read = read
+        self._looked_at = -inf
         self._timer: asyncio.Handle | None = None
+        scheduler.before_event = self._renew
         scheduler.on_turn = self.consider
+
+    def _renew(self) -> None:
+        """Look now when the last look is old and a pool has limits."""
+        now = self._scheduler.clock()
+        if now.awake - self._looked_at < LOOK_EVERY_S:
+            return
+        engine = self._scheduler.engine
+        if any(pool.plan.limits is not None for pool in engine.state.pools.values()):
+            self._looked_at = now.awake
+            engine.handle(MachineLooked(self._read()), now)
 
     def consider(self) -> None:
         """Look soon when a pool with limits has something waiting, or is capped."""
@@ -67,7 +84,8 @@ class MachineWatch:
 
     def _look(self) -> None:
         if self._scheduler.refusing is None:
-            self._scheduler.apply(MachineLooked(read_machine()))
+            self._looked_at = self._scheduler.clock().awake
+            self._scheduler.apply(MachineLooked(self._read()))
         self._timer = asyncio.get_running_loop().call_later(LOOK_EVERY_S, self._again)
 
     def _again(self) -> None:
@@ -78,4 +96,4 @@ class MachineWatch:
         """Look no more."""
         if self._timer is not None:
             self._timer.cancel()
-        self._scheduler.on_turn = lambda: None
+        self._scheduler.before_event = self._scheduler.on_turn = lambda: None

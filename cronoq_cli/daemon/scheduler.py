@@ -16,7 +16,7 @@ from cronoq_cli.daemon.changes import collect_changes
 from cronoq_cli.daemon.parked import AwaitRoom, NotYet, Parked, Ticket, Unsettled
 from cronoq_cli.engine.core import Engine
 from cronoq_cli.engine.live import LiveTask, Now
-from cronoq_cli.engine.messages import Action, Effects, Event, LeasesRevoked, LeasesSettled, TimePassed
+from cronoq_cli.engine.messages import Action, ClockChanged, Effects, Event, LeasesRevoked, LeasesSettled, TimePassed
 from cronoq_cli.errors import CronoqError, FencedError, StoreBusyError, StoreError, StoreFullError, TryLaterError
 from cronoq_cli.model.notice import Notice
 from cronoq_cli.model.ping import Ping
@@ -66,6 +66,7 @@ class Scheduler:
         self.clock = clock
         self.performer: Performer | None = None
         self.on_commit: Callable[[list[Transition]], None] = lambda transitions: None
+        self.before_event: Callable[[], None] = lambda: None
         self.on_turn: Callable[[], None] = lambda: None
         self.on_notices: Callable[[list[Notice]], None] = lambda notices: None
         self.on_pings: Callable[[list[tuple[str, Ping]]], None] = lambda pings: None
@@ -90,6 +91,7 @@ class Scheduler:
 
     def apply(self, event: Event) -> Any:
         """Give the engine an event; what it changes is committed in this turn of the loop."""
+        self.before_event()
         result = self.engine.handle(event, self.clock())
         self._schedule_flush()
         return result
@@ -291,6 +293,7 @@ class Scheduler:
         log.info("the store can be written again")
         self.refusing = None
         self._full_tries = 0
+        self.apply(ClockChanged(able_since=now.wall))  # what fell due meanwhile could not be run
         if self.performer is not None:
             self.performer.ask_again()
 

@@ -292,7 +292,7 @@ def react_to(schedule: ScheduleSpec, spec: TaskSpec) -> list[Newcomer]:
 def ran_before(state: State, one: LiveSchedule, slot: float, key: str) -> bool:
     """Whether a slot is a task already. Those later than any before cannot be; else the key is looked for."""
     newest = one.state.newest_slot
-    if newest is not None and slot > newest:
+    if (newest is not None and slot > newest) or slot in one.state.withdrawn:
         return False
     return key in state.keys or state.schedules.remembers(key) is not None
 
@@ -319,6 +319,8 @@ def _choose_edges(action: Action, live: list[LiveTask]) -> list[WantedEdge]:
 def _keep(one: LiveSchedule, state: State, task_id: int, run: Run, now: Now) -> None:
     at = one.state
     at.chain = task_id
+    if run.slot in at.withdrawn:
+        at.withdrawn = [slot for slot in at.withdrawn if slot != run.slot]
     at.newest_slot = run.slot if at.newest_slot is None else max(at.newest_slot, run.slot)
     one.passed = None
     one.live.append(task_id)
@@ -371,5 +373,7 @@ def withdraw(state: State, one: LiveSchedule, now: Now, reason: str, slots: set[
         (task.facts or {}).pop("recurring", None)
         cancel_one(state, task, now, reason=reason)
         one.state.runs -= 1
-        taken.append(slot)
+        taken.append(round(slot, 3))
+    if taken:
+        one.state.withdrawn = sorted({*one.state.withdrawn, *taken})
     return taken

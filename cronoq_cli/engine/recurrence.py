@@ -250,6 +250,7 @@ def settle(
         decided_at=due.decided_at,
         runs=state.runs + submitted,
         skips=[slot for slot in state.skips if slot > due.decided_at],
+        withdrawn=[slot for slot in state.withdrawn if slot > due.decided_at],
         paused=state.paused and not over,
         paused_until=None if over else state.paused_until,
         pause_reason=None if over else state.pause_reason,

@@ -21,7 +21,7 @@ from cronoq_cli.engine.timers import Due
 from cronoq_cli.engine.verbs import cancel_one
 from cronoq_cli.errors import ConflictError, InvalidError
 from cronoq_cli.model.lifecycle import BAD_ENDS, Trigger
-from cronoq_cli.model.task import Batch, Condition, Edge, TaskRecord, TaskSpec
+from cronoq_cli.model.task import Batch, Condition, Dependency, Edge, TaskRecord, TaskSpec
 
 # -- judging -------------------------------------------------------------------------------------------------------
 
@@ -36,11 +36,20 @@ def apply_submitted(state: State, event: Submitted, now: Now) -> Accepted:
     _find_place(state, newcomers, ids, fresh, now)
     batch = _open_batch(state, event, ids, existing) if event.batch else None
     for index in fresh:
+        if newcomers[index].spec.after:
+            _name_members(newcomers[index].spec, ids)
         _add(state, newcomers[index], ids[index], now, batch if index < event.members else None)
     for index in fresh:
         _connect(state, newcomers, ids, index, now)
     duplicates = {ids[index] for index in existing} if existing else set()
     return Accepted(ids, duplicates, None if batch is None else batch.record.first)
+
+
+def _name_members(spec: TaskSpec, ids: list[int]) -> None:
+    """Let dependencies on members of the same submission (`#N`) be known by their ids from now on."""
+    spec.after = [
+        Dependency(str(ids[int(one.ref[1:])]), one.condition) if one.ref.startswith("#") else one for one in spec.after
+    ]
 
 
 def _find_place(state: State, newcomers: list[Newcomer], ids: list[int], fresh: Sequence[int], now: Now) -> None:

@@ -87,7 +87,8 @@ class ScheduleState(msgspec.Struct, omit_defaults=True, kw_only=True):
     success whose last member failed. `boot_id` is the boot that `@reboot` has had. `skips` are slots to leave out.
     `newest_slot` is the newest one that ever became a task: later ones need no look at what is remembered.
     `awake_at`: of an interval, the last point of its grid on the awake clock of the boot `boot_id`; `skip_points`: so
-    many points of it to leave out. `incident_at`: since when it has ended badly without a success.
+    many points of it to leave out. `incident_at`: since when it has ended badly without a success. `withdrawn`: slots
+    whose tasks, made ahead of their start, were taken back: their keys are remembered, and yet they may be tasks again.
     """
 
     decided_at: float
@@ -105,6 +106,7 @@ class ScheduleState(msgspec.Struct, omit_defaults=True, kw_only=True):
     awake_at: float | None = None
     skip_points: int = 0
     incident_at: float | None = None
+    withdrawn: list[float] = []
 
 
 class PassedSlots(msgspec.Struct, kw_only=True):

@@ -122,14 +122,17 @@ def test_the_time_limit_holds_while_no_daemon_runs(
 
 def test_a_stream_goes_on_behind_the_last_message_seen(client: Client) -> None:
     client.start()
-    stream = iter(client.streams.watch(Watch()))
+    notes: list[str] = []
+    stream = iter(client.streams.watch(Watch(), notes.append))
     assert next(stream) == {"watching": 0, "tasks": None}
     client.gateway.ask(SUBMIT)
     assert next(stream) == {"event": {"seq": 1}}
+    assert notes == []
     client.streams.stop_daemon(DaemonStop(mode="keep", restart=True))
     for _ in range(3):
         client.gateway.ask(SUBMIT)  # counts from 1 again: what the stream has seen is not repeated
     assert [next(stream) for _ in range(2)] == [{"event": {"seq": 2}}, {"event": {"seq": 3}}]
+    assert notes == ["lost", "back"]
     stream.close()  # type: ignore[attr-defined]
 
 

@@ -137,6 +137,21 @@ def test_intervals_boots_and_seconds(planner: Caller) -> None:
     assert line.out.startswith("replaced x: every 1m30s of elapsed time\n")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("x", "@daily", "rsync", "-a", "--tz", "b"),
+        ("x", "@daily", "--overlap", "allow", "rsync", "-a", "--tz", "b"),
+        ("x", "@daily", "--overlap=allow", "-p", "net", "--", "rsync", "-a", "--tz", "b"),
+        ("--reserve", "x", "@daily", "rsync", "-a", "--tz", "b"),
+        ("x", "--every", "10s", "rsync", "-a", "--tz", "b"),
+        ("--every=10s", "x", "rsync", "-a", "--tz", "b"),
+    ],
+)
+def test_what_follows_the_first_word_of_the_command_belongs_to_it(planner: Caller, words: tuple[str, ...]) -> None:
+    assert added(planner, *words).template.command == ["rsync", "-a", "--tz", "b"]
+
+
 def test_what_a_schedule_reads_is_kept_with_it(planner: Caller) -> None:
     planner.stdin = b"one\ntwo\xff\n"
     template = added(planner, "x", "@daily", "--stdin", "-", "--", "cat").template

@@ -467,7 +467,7 @@ def test_each_occurrence_has_its_reactions_a_manual_one_too(told: Recurring):
     told.story.end(first.id, 1)
     reactions = [task for task in told.story.shelf.tasks.values() if task.spec.reaction]
     assert {task.spec.name: task.status for task in reactions} == {"tell": Status.RUNNING, "praise": Status.SKIPPED}
-    assert {task.spec.recurring for task in reactions} == {""}
+    assert {(task.spec.recurring, task.spec.after[0].ref) for task in reactions} == {("", str(first.id))}
     told.story.end(reactions[0].id if reactions[0].spec.name == "tell" else reactions[1].id)
     manual = told.story.handle(OccurrenceAsked("job"))
     told.story.end(manual)
@@ -598,6 +598,20 @@ def test_a_start_made_ahead_is_taken_back_with_its_schedule():
     told.story.handle(SchedulesApplied(removed=["job"]))
     told.story.pass_time(HOUR_S)
     assert not any(task.status in LIVE for task in told.occurrences())
+
+
+def test_a_start_that_was_taken_back_is_made_again_when_its_schedule_goes_on():
+    told = Recurring(Story(PoolPlan(2, max_hold_s=300.0)))
+    told.add(expr="0 * * * *", reserve=True)
+    told.story.pass_time(HOUR_S - 300)
+    told.story.handle(SchedulesPaused(["job"]))
+    told.story.crash()
+    told.story.handle(SchedulesResumed(["job"]))
+    told.add(expr="0 * * * *", reserve=True, tolerance_s=5.0)
+    told.story.pass_time(300)
+    assert [task.status for task in told.occurrences()] == [Status.CANCELLED, Status.CANCELLED, Status.RUNNING]
+    assert told.state().runs == 1
+    assert told.state().withdrawn == []
 
 
 # -- many ------------------------------------------------------------------------------------------------------------

@@ -156,3 +156,17 @@ def test_a_cut_leaves_less_than_the_cap_and_is_not_repeated_at_once(cap: int) ->
         kept_from = end
         assert count_kept(size, kept_from) <= cap
         assert decide_cut(size + 65536, kept_from, cap) is None
+
+
+def test_one_look_passes_on_the_newest_part_and_says_what_it_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"a" * 100 + b"tail!")
+    seen: list[bytes] = []
+    with closing(Tail(str(path), seen.append, most=5)) as tail:
+        tail.pump()
+        assert b"".join(seen) == b"\n[cronoq: 100 bytes left out]\ntail!"
+        seen.clear()
+        with path.open("ab") as log:
+            log.write(b"more")
+        assert tail.pump() == 4
+        assert seen == [b"more"]

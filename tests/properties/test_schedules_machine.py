@@ -151,7 +151,7 @@ class Life:
     def check(self) -> None:
         """What holds after every step: each slot is one task, and only `allow` runs side by side."""
         tasks = [task for task in self.story.shelf.tasks.values() if task.spec.recurring and task.spec.key is not None]
-        keys = Counter(task.spec.key for task in tasks)
+        keys = Counter(task.spec.key for task in tasks if task.attempt or task.status is not Status.CANCELLED)
         assert [key for key, count in keys.items() if count > 1] == []
         running = Counter(task.spec.recurring for task in tasks if task.status is Status.RUNNING or task.leaving)
         assert {name for name, count in running.items() if count > 1} <= self.side_by_side

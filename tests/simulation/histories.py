@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from cronoq_cli.model.recurring import CatchUp, Overlap, ScheduleSpec
 from cronoq_cli.model.task import Backoff, Condition, Dependency, TaskSpec
 from cronoq_cli.wire.requests import (
     Cancel,
@@ -26,6 +27,7 @@ from cronoq_cli.wire.requests import (
     StartNow,
     Submit,
 )
+from cronoq_cli.wire.schedules import ApplySchedules, RemoveSchedules
 from tests.simulation.loop import running
 from tests.simulation.world import WORKERS, World
 
@@ -94,6 +96,25 @@ def draw_dependencies(world: World, draw: Random, index: int) -> list[Dependency
     return [Dependency(ref=str(draw.choice(known)), condition=condition)] if known else []
 
 
+def do_schedule(world: World, number: int) -> None:
+    """A schedule, if it is not there yet: a minute's, or one of an interval."""
+    draw = Random(number)
+    name = draw.choice(["tick", "tock"])
+    if name in world.base.schedules:
+        return
+    spec = ScheduleSpec(
+        name=name,
+        template=TaskSpec(name=name, command=["true"], kind="x"),
+        expr="* * * * *" if name == "tick" else None,
+        every_s=40.0 if name == "tock" else None,
+        tz="UTC",
+        overlap=draw.choice(list(Overlap)),
+        catch_up=draw.choice(list(CatchUp)),
+    )
+    world.start_daemon()
+    world.ask(ApplySchedules(specs=[spec]), lambda reply: world.promises.told_scheduled(name))
+
+
 def _some(world: World, number: int) -> Selector | None:
     known = sorted(world.base.tasks)[-12:]
     return Selector(refs=[str(known[number % len(known)])]) if known else None
@@ -160,7 +181,7 @@ STEPS: dict[str, tuple[int, Callable[[World, int], Any]]] = {
     "orders arrive": (16, World.deliver_to_runner),
     "reports arrive": (20, World.deliver_to_daemon),
     "process ends": (13, lambda world, number: world.end_processes(number // 4, (0, 0, 0, 1)[number % 4])),
-    "time passes": (7, lambda world, number: world.pass_time((0.05, 1.0, 6.0, 40.0)[number % 4])),
+    "time passes": (7, lambda world, number: world.pass_time((0.05, 1.0, 6.0, 65.0)[number % 4])),
     "asleep": (1, lambda world, number: world.pass_time((6.0, 3600.0)[number % 2], asleep=True)),
     "clock set": (1, lambda world, number: world.pass_time((-50.0, 50.0)[number % 2], asleep=True)),
     "cancel": (3, do_cancel),
@@ -168,6 +189,7 @@ STEPS: dict[str, tuple[int, Callable[[World, int], Any]]] = {
     "release": (2, _verb(lambda select: Release(select=select))),
     "start now": (1, _verb(lambda select: StartNow(select=select))),
     "retry": (1, do_retry),
+    "schedule": (3, do_schedule),
     "pause": (1, do_pause),
     "start daemon": (4, lambda world, number: world.start_daemon()),
     "daemon killed": (1, lambda world, number: world.kill_daemon()),
@@ -175,7 +197,7 @@ STEPS: dict[str, tuple[int, Callable[[World, int], Any]]] = {
     "runner killed": (1, World.kill_runner),
     "runner leaves": (1, lambda world, number: world.leave_idle_runner()),
     "connection cut": (1, World.cut),
-    "report repeated": (3, World.repeat_report),
+    "report repeated": (6, World.repeat_report),
     "commit fails": (2, do_fault),
     "rival": (1, do_rival),
 }
@@ -222,6 +244,8 @@ def come_to_rest(world: World) -> None:
         if not any(task.status in _OPEN or task.leaving for task in world.base.tasks.values()):
             break
         world.pass_time(20.0)
+        world.promises.schedules_go = True
+        world.ask(RemoveSchedules(every=True), lambda reply: None)
         if turn % 7 == 0:
             world.ask(ResumePool(names=list(WORKERS)), lambda reply: None)
             world.ask(Release(select=Selector(all=True)), lambda reply: None)

@@ -67,10 +67,22 @@ class LeaksASlot(Scheduler):
         return task if task is not None and task.leaving and not task.leased else None
 
 
+class DoublesAnOccurrence(Scheduler):
+    """Stores the task of an occurrence without what its schedule has come to: the next daemon makes it again."""
+
+    def flush(self) -> None:
+        effects = self.engine.state.effects
+        for name in list(effects.schedules):
+            if name in {schedule.spec.name for schedule in self.store.list_schedules()}:
+                del effects.schedules[name]
+        super().flush()
+
+
 PLANTED: dict[str, Callable[[], World]] = {
     "acknowledge before commit": lambda: World(AcknowledgesBeforeCommit),
     "spawn before commit": lambda: World(SpawnsBeforeCommit),
     "forget an end before commit": lambda: World(ForgetsBeforeCommit),
     "end delivered twice": lambda: World(TakesAnEndTwice),
     "slot leaked": lambda: World(LeaksASlot),
+    "occurrence doubled": lambda: World(DoublesAnOccurrence),
 }

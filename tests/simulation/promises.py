@@ -43,6 +43,9 @@ class Promises:
         self._starts: set[Attempt] = set()
         self._ends: dict[Attempt, Message] = {}
         self._orphaned: set[Attempt] = set()
+        self.schedules_go = False
+        """Whether all schedules were removed, perhaps on the heels of their being added."""
+        self._occurrences: set[tuple[str, float]] = set()
 
     # -- what truly happens ----------------------------------------------------------------------------------------
 
@@ -108,6 +111,12 @@ class Promises:
             demand(document["duplicate"] or stored.spec.name == document["name"], "an id is given once", document["id"])
             self.acknowledged[stored.id] = stored.spec.name
 
+    def told_scheduled(self, name: str) -> None:
+        """A schedule was acknowledged: it is stored."""
+        if self.schedules_go:
+            return
+        demand(name in self._world.base.schedules, "a schedule is acknowledged after its commit", name)
+
     def told_cancelled(self, ids: list[int], revived: Counter[int]) -> None:
         """A cancellation was acknowledged: it is stored, and holds. `revived`: how often tasks had been revived when it
         was asked for."""
@@ -130,6 +139,14 @@ class Promises:
                 demand(record.status is old.status, "an end stays", record.id, old.status, record.status)
             if record.id in self.cancelled:
                 demand(record.status in FINAL, "what was cancelled stays so", record.id, record.status)
+
+    def committed(self, changes: Changes) -> None:
+        """These rows are stored now: none is the task of an occurrence that had one."""
+        for record in changes.new:
+            if record.spec.recurring and record.spec.slot is not None:
+                occurrence = (record.spec.recurring, record.spec.slot)
+                demand(occurrence not in self._occurrences, "each occurrence is a task once", occurrence)
+                self._occurrences.add(occurrence)
 
     def _check_attempt(self, attempt: AttemptRecord) -> None:
         key = (attempt.task, attempt.number)

@@ -61,6 +61,7 @@ class FaultyStore(MemoryStore):
             world.end_processes(1, 0)
         world.promises.committing(changes)
         seqs = super().commit(changes)
+        world.promises.committed(changes)
         world.seam("after commit")
         return seqs
 
