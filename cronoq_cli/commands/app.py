@@ -15,7 +15,7 @@ import typer
 
 from cronoq_cli import __version__
 from cronoq_cli.commands.context import Context
-from cronoq_cli.commands.declare import Verbs, option, see_help, title
+from cronoq_cli.commands.declare import USAGE_ERROR, Verbs, option, see_help, title
 from cronoq_cli.commands.outcome import BROKEN_PIPE, exit_of_error
 from cronoq_cli.commands.render.json import print_json
 from cronoq_cli.commands.render.notes import print_error
@@ -34,8 +34,6 @@ HIDDEN_FILES = ("candidates",)
 """Those whose verbs are for programs of ours alone."""
 
 COLOURS = ("auto", "always", "never")
-
-_USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 
 HELP = "cronoq queues, schedules and repeats shell commands for one user on one machine."
 EXAMPLES = (
@@ -124,7 +122,7 @@ def run_line(argv: Sequence[str], context: Context) -> int:
         return int(status or context.exit)
     except typer.Exit as end:
         return int(end.exit_code)
-    except _USAGE_ERROR as error:
+    except USAGE_ERROR as error:
         return _refuse(context, _translate(error), argv)
     except CronoqError as error:
         return _refuse(context, error, argv)
@@ -157,7 +155,10 @@ def _translate(error: Any) -> UsageError:
         hint = f"did you mean {near}?" if near else see_help(error.ctx)
         return UsageError(f"{title(error.ctx)}there is no option {error.option_name}", hint=hint)
     message = str(error.format_message()).rstrip(".")
-    return UsageError(f"{message[:1].lower()}{message[1:]}", hint="see cronoq --help")
+    context = getattr(error, "ctx", None)
+    if context is None:
+        return UsageError(f"{message[:1].lower()}{message[1:]}", hint="see cronoq --help")
+    return UsageError(f"{title(context)}{message[:1].lower()}{message[1:]}", hint=see_help(context))
 
 
 def _nearest_option(error: Any) -> str | None:

@@ -25,6 +25,8 @@ MORE = "More options"
 """The panel of options that only `--help-all` shows."""
 PLAIN_WIDTH = 100
 
+USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
+"""What the parser raises for words it cannot take."""
 NOTHING: Mapping[type, Collection[str]] = MappingProxyType({})
 _SHOWN = "cronoq.help"
 _OWN = ("help", "help_all")
@@ -63,7 +65,11 @@ class _Words:
     def read(self, ctx: Any, args: list[str]) -> list[str]:
         """Fill `ctx.params`; the words left over. Shows the help when that was asked for."""
         self._parser.ctx = ctx
-        given, rest, _ = self._parser.parse_args(args)
+        try:
+            given, rest, _ = self._parser.parse_args(args)
+        except USAGE_ERROR as error:
+            error.ctx = error.ctx or ctx  # the parser does not say of which command an option lacks its value
+            raise
         if given.get("help") or given.get("help_all"):
             show_help(ctx, everyday=not given.get("help_all"))
         for name, default, required in self._values:
