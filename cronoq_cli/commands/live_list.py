@@ -28,20 +28,27 @@ GATHER_S = 0.05
 """Events within this time are shown together: a burst of them costs a few looks, not thousands."""
 USUAL_SIZE = os.terminal_size((80, 24))
 
+_ENDS = (signal.SIGTERM, signal.SIGHUP)
+
 Inbox = queue.SimpleQueue[tuple[str, Any]]
 
 
 def watch_list(context: Context, request: ListTasks) -> int:
-    """Show what `request` lists until Ctrl-C; the exit status. Raises what the stream of events raises."""
+    """Show what `request` lists until Ctrl-C or a signal to end; the exit status.
+
+    Raises what the stream of events raises.
+    """
     inbox: Inbox = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(context, inbox), daemon=True, name="watch").start()
-    former = signal.signal(signal.SIGWINCH, lambda *_: inbox.put(("resize", None)))
+    former = {signal.SIGWINCH: signal.signal(signal.SIGWINCH, lambda *_: inbox.put(("resize", None)))}
+    for number in _ENDS:  # the terminal must be left as it was
+        former[number] = signal.signal(number, lambda number, _: inbox.put(("end", number)))
     try:
         with Screen(context.out) as screen:
-            _go_on(context, request, inbox, screen)
+            return _go_on(context, request, inbox, screen)
     finally:
-        signal.signal(signal.SIGWINCH, former)
-    return 0
+        for number, handler in former.items():
+            signal.signal(number, handler)
 
 
 def _listen(context: Context, inbox: Inbox) -> None:
@@ -53,10 +60,12 @@ def _listen(context: Context, inbox: Inbox) -> None:
         inbox.put(("error", error))
 
 
-def _go_on(context: Context, request: ListTasks, inbox: Inbox, screen: Screen) -> None:
+def _go_on(context: Context, request: ListTasks, inbox: Inbox, screen: Screen) -> int:
     kind, value = inbox.get()  # the stream is there: no change after the first look is missed
     doc: Mapping[str, Any] = {"tasks": []}
     while True:
+        if kind == "end":
+            return 128 + int(value)
         if kind == "error":
             raise value
         if kind == "resize":

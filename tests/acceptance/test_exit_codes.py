@@ -74,7 +74,6 @@ SHOWN_BY_THE_WORDS = [
     ["move", "1", "--first", "--last"],
     ["priority", "1", "urgent"],
     ["signal", "NOPE", "1"],
-    ["edit", "1"],
     ["prune"],
     ["pool", "pause"],
     ["report", "weather=fine"],

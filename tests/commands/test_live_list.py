@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 from typing import Any
 
 import pytest
@@ -84,6 +85,31 @@ def test_each_change_is_seen_and_an_error_of_the_stream_ends_it(
     shown = context.out.getvalue()  # type: ignore[attr-defined]
     assert "no tasks" in shown and "ready" in shown
     assert caller.gateway.requests == [ListTasks(select=Selector(pools=["a"]))] * 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_to_end_leaves_the_terminal_as_it_was(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    context = make_context(columns=80, color="never")
+    streams = caller.streams
+    assert streams is not None
+    streams.messages = [{"watching": 1, "tasks": None}]
+    context.streams, context.gateway = streams, caller.gateway
+    caller.gateway.answer(ListTasks, Reply(doc=document(0, 1, 2)))
+    before = signal.getsignal(number)
+
+    def find_size() -> os.terminal_size:
+        signal.raise_signal(number)  # it comes while a picture is drawn
+        return os.terminal_size((80, 24))
+
+    monkeypatch.setattr(live_list, "_find_size", find_size)
+    monkeypatch.setattr(
+        live_list, "_next", lambda inbox, moving: next(m for m in iter(inbox.get, None) if m[0] == "end")
+    )
+    assert live_list.watch_list(context, ListTasks()) == 128 + number
+    assert context.out.getvalue().endswith("\x1b[?1049l")  # type: ignore[attr-defined]
+    assert signal.getsignal(number) == before
 
 
 @pytest.mark.parametrize(
