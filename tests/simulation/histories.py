@@ -39,6 +39,9 @@ WHOLE_EVERY = 16
 PATIENCE = 60
 """Times the clock goes on without faults until everything that was begun must have ended."""
 
+FAIR = 5000
+"""Steps at most before the clock goes on."""
+
 
 def do_submit(world: World, number: int) -> None:
     """One to three tasks of all kinds, that may wait for others."""
@@ -238,7 +241,12 @@ def come_to_rest(world: World) -> None:
     world.crash_in = None
     for turn in range(PATIENCE):
         world.start_daemon()
-        while world.turn() or world.deliver_to_runner(0) or world.deliver_to_daemon(0) or world.end_processes(0, 0):
+        for count in range(FAIR):
+            if count % 50 == 49:
+                world.end_processes(0, 0)  # processes end also while messages go to and fro
+            if not (world.turn() or world.deliver_to_runner(0) or world.deliver_to_daemon(0)):
+                if not world.end_processes(0, 0):
+                    break
             world.start_daemon()
         world.promises.check(whole=True)
         if not any(task.status in _OPEN or task.leaving for task in world.base.tasks.values()):
