@@ -82,7 +82,7 @@ def _copy_timers(timers: Timers) -> Timers:
 
 def _copy_batch(batch: LiveBatch) -> LiveBatch:
     twin = LiveBatch(copy(batch.record))
-    twin.running, twin.alive = batch.running, batch.alive
+    twin.running, twin.kept = batch.running, batch.kept
     return twin
 
 

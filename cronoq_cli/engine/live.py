@@ -40,14 +40,14 @@ Rank = tuple[Any, ...]
 
 
 class LiveBatch:
-    """A batch with live members, and how many of it run and have failed."""
+    """A batch of which the engine keeps members (`kept`: live, or leaving), and how many of it run and have failed."""
 
-    __slots__ = ("alive", "record", "running")
+    __slots__ = ("kept", "record", "running")
 
     def __init__(self, record: Batch) -> None:
         self.record = record
         self.running = 0
-        self.alive = 0
+        self.kept = 0
 
     @property
     def is_full(self) -> bool:
@@ -155,13 +155,12 @@ class LiveTask:
             self.wants = self.read_wants()
 
     def join(self, first: int, batch: LiveBatch | None) -> None:
-        """Be a member of the batch that begins with `first`; `batch` is None when nothing of it was live any more."""
+        """Be a member of the batch that begins with `first`; `batch` is None when nothing of it was kept any more."""
         if batch is None:
             self.facts = {**(self.facts or {}), "batch": first}
             return
         self.batch = batch
-        if self.status in LIVE:
-            batch.alive += 1
+        batch.kept += 1
         self.wants = self.read_wants()
 
     @property

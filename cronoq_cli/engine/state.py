@@ -309,10 +309,8 @@ class State:
             self.wake_all()
         elif self.total is not None:
             self.wake_all()
-        if task.batch is not None:
-            self._drop_if_over(task.batch)
-            if task.batch.record.limit is not None:
-                self.wake_all()
+        if task.batch is not None and task.batch.record.limit is not None:
+            self.wake_all()
 
     # -- edges and ends ------------------------------------------------------------------------------------------
 
@@ -377,13 +375,21 @@ class State:
         if task.open_edges:
             self.forget_edges(task)
         if task.batch is not None:
-            self._count_out(task.batch, task)
+            self._count_failure(task.batch, task)
         if self.incidents.by_pool or task.facts is not None:
             self._note(note_end, task, now)
         if task.gathered_by is not None:
             self.deserted.add(task.gathered_by)
         if not task.leaving:
-            self.tasks.pop(task.id, None)
+            self._drop(task)
+
+    def _drop(self, task: LiveTask) -> None:
+        """Keep a task no more, nor its batch when it was the last of it."""
+        self.tasks.pop(task.id, None)
+        if task.batch is not None:
+            task.batch.kept -= 1
+            if task.batch.kept == 0:
+                self.batches.pop(task.batch.record.first, None)
 
     def note_start(self, task: LiveTask, now: Now) -> None:
         """A task started: hooks and pings may be told of it."""
@@ -397,18 +403,12 @@ class State:
             one = self.schedules.by_name.get(facts.get("recurring", ""))
             note(self.incidents, task, None if one is None else one.spec, now)
 
-    def _count_out(self, batch: LiveBatch, task: LiveTask) -> None:
-        batch.alive -= 1
+    def _count_failure(self, batch: LiveBatch, task: LiveTask) -> None:
         if task.status in (Status.FAILED, Status.DEAD_LETTERED):
             batch.record.failed += 1
             self.effects.batches[batch.record.first] = batch.record
             if batch.record.max_fails is not None and batch.record.failed > batch.record.max_fails:
                 self.overfailed.add(batch.record.first)
-        self._drop_if_over(batch)
-
-    def _drop_if_over(self, batch: LiveBatch) -> None:
-        if batch.alive == 0 and batch.running == 0:
-            self.batches.pop(batch.record.first, None)
 
     def _resolve(self, edge: Edge, target: LiveTask, now: Now) -> LiveTask | None:
         """Close or keep one edge of a target that has ended; the dependent, if this skips it."""
@@ -446,13 +446,13 @@ class State:
         task.leaving = task.recalled = False
         task.pid = task.slot = None
         self.free(task)
-        self.tasks.pop(task.id, None)
+        self._drop(task)
         self.touch(task, now)
         for edge in self.graph.list_dependents(task.id):
             self._resolve(edge, task, now)
 
     def add_batch(self, record: Batch) -> LiveBatch:
-        """Keep a batch with live members."""
+        """Keep a batch as long as members of it are kept."""
         batch = self.batches[record.first] = LiveBatch(record)
         return batch
 

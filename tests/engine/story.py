@@ -363,11 +363,7 @@ def take_snapshot(engine: Engine, wall: float = 0.0) -> dict[str, Any]:
         "edges": {task.id: _edges_of(engine, task) for task in state.tasks.values()},
         "keys": dict(state.keys),
         "pools": {name: _pool_facts(engine, name, wall) for name in state.pools},
-        "batches": {
-            first: (batch.running, batch.alive, batch.record)
-            for first, batch in state.batches.items()
-            if batch.alive or batch.running
-        },
+        "batches": {first: (batch.running, batch.kept, batch.record) for first, batch in state.batches.items()},
         "units out": {
             name: known.units_out for name, known in state.resources.known.items() if isinstance(known, Semaphore)
         },

@@ -28,7 +28,7 @@ from cronoq_cli.engine.pools import AHEAD_MOST
 from cronoq_cli.errors import ConflictError
 from cronoq_cli.model.lifecycle import Status
 from cronoq_cli.model.task import Priority
-from tests.engine.story import Story, spec
+from tests.engine.story import Story, spec, take_snapshot
 
 
 def leasing_story(ahead: int = 3, *, run_s: float = 0.001, **fields: Any) -> tuple[Story, int, list[int]]:
@@ -253,3 +253,21 @@ def test_a_leased_task_cannot_be_edited() -> None:
     story, _, leased = leasing_story(1)
     with pytest.raises(ConflictError, match="not waiting"):
         story.handle(Edited(leased[0], spec()))
+
+
+def test_a_batch_whose_last_member_was_cancelled_as_a_lease_is_there_while_that_one_runs_after_all() -> None:
+    story, _, _ = leasing_story(0)
+    story.handle(PoolResized("default", 2))
+    story.submit("long")
+    members = story.array(3, kind="short")
+    assert all(story.record(task).leased for task in members)
+    story.handle(Cancelled(members))
+    assert take_snapshot(story.make_twin())["batches"] == take_snapshot(story.engine)["batches"] != {}
+    story.give_back(members[0])
+    story.begin(members[1])
+    twin = take_snapshot(story.make_twin())
+    assert twin["batches"] == take_snapshot(story.engine)["batches"]
+    assert [(running, kept) for running, kept, _ in twin["batches"].values()] == [(1, 2)]
+    story.end(members[1], None, signal=15, cause="cancelled")
+    story.give_back(members[2])
+    assert story.engine.state.batches == story.make_twin().state.batches == {}

@@ -453,11 +453,13 @@ class QueueLife(RuleBasedStateMachine):
 
     @invariant()
     def batches_keep_their_limit(self) -> None:
-        for batch in self.story.engine.state.batches.values():
-            members = [task for task in self.story.engine.state.tasks.values() if task.batch is batch]
+        state = self.story.engine.state
+        assert all(state.batches.get(t.batch.record.first) is t.batch for t in state.tasks.values() if t.batch)
+        for batch in state.batches.values():
+            members = [task for task in state.tasks.values() if task.batch is batch]
             assert batch.running == sum(_takes_slots(task) for task in members)
             assert batch.record.limit is None or batch.running <= batch.record.limit
-            assert batch.alive == sum(task.status in LIVE for task in members)
+            assert batch.kept == len(members) > 0
 
     @invariant()
     def nothing_waits_without_a_reason(self) -> None:
