@@ -9,6 +9,7 @@ from math import inf
 
 from cronoq_cli.engine.admission import Wanted, choose, choose_jointly
 from cronoq_cli.engine.demand import WORKERS
+from cronoq_cli.engine.lanes import Place
 from cronoq_cli.engine.live import READY, RUNNING, LiveTask, Now
 from cronoq_cli.engine.messages import (
     DrainBegan,
@@ -34,6 +35,8 @@ HANDED_OVER = "handed to the runner"
 
 def dispatch_woken(state: State, now: Now) -> None:
     """Start what may start in every pool where something has changed."""
+    for name in state.woken:
+        _recall_outranked(state, state.pools[name], now)
     if state.total is not None:
         _share(state, state.total, now)
         return
@@ -73,6 +76,8 @@ def _fill_ahead(state: State, pool: LivePool, now: Now) -> None:
     """Give orders ahead of need, where nothing but the order of one pool decides."""
     if not state.leases or state.pinned or not pool.is_simple or pool.plan.fair_share or pool.reserves:
         return
+    if pool.awaits_leases():
+        return  # what comes back may go before what would be given now, and have that recalled in turn, without end
     if pool.workers > 0 and (pool.leased or pool.free <= 0):
         _give_ahead(state, pool, now)
 
@@ -179,6 +184,54 @@ def _best(state: State, pool: LivePool, now: Now) -> LiveTask | None:
     return max(heads, key=lambda head: state.place(head, now.wall))
 
 
+def _recall_outranked(state: State, pool: LivePool, now: Now) -> None:
+    """Ask leases back that a waiting task goes before (specification section 3, `ready`).
+
+    While a change waits for leases nothing is judged: what comes back for it is about to move."""
+    if not pool.contested or state.pinned or not state.compared:
+        return
+    pool.contested = False
+    if pool.leased:
+        for task in list_outranked(state, pool, now):
+            state.recall(task)
+
+
+def list_outranked(state: State, pool: LivePool, now: Now) -> list[LiveTask]:
+    """The leases that would not be given if all of them and the waiting tasks stood in their lanes.
+
+    The order of a pool is that of its lanes' heads, not of the scores: a head with a low score hides what stands
+    behind it. Comparing a newcomer with single leases would go round in circles."""
+    waiting = pool.lanes.heads()
+    first = {head.priority: head.seq for head in waiting if head.wants is None}
+    kept: dict[int, list[LiveTask]] = {}
+    outranked = []
+    for task in pool.leased.values():
+        if task.seq < first.get(task.priority, inf):
+            kept.setdefault(task.priority, []).append(task)
+        else:
+            outranked.append(task)
+    if not any(head.wants is not None or kept.keys() - {head.priority} for head in waiting):
+        return outranked
+    for lane in kept.values():
+        lane.sort(key=lambda task: -task.seq)
+    return outranked + _list_behind(state, kept, waiting, now.wall)
+
+
+def _list_behind(state: State, kept: dict[int, list[LiveTask]], waiting: list[LiveTask], wall: float) -> list[LiveTask]:
+    """Those of the leases (a lane a class, the last of each goes first) whose turn is behind that of a waiting head."""
+
+    def place(task: LiveTask) -> Place:
+        return state.place(task, wall)
+
+    while any(kept.values()):
+        ahead = max((lane[-1] for lane in kept.values() if lane), key=place)
+        heads = [head for head in waiting if head.wants is not None or not kept.get(head.priority)]
+        if heads and place(max(heads, key=place)) > place(ahead):
+            break
+        kept[ahead.priority].pop()
+    return [task for lane in kept.values() for task in lane]
+
+
 def take_back(state: State, task: LiveTask, now: Now) -> None:
     """A lease is over without a start: the task stands where it stood."""
     task.leased = task.recalled = False
@@ -187,6 +240,7 @@ def take_back(state: State, task: LiveTask, now: Now) -> None:
     pool.enter_victims(task)
     state.touch(task, now)
     state.settle(task, now)
+    state.wake(pool.name)
 
 
 def recall_leases(state: State, pool: LivePool) -> None:

@@ -57,8 +57,8 @@ def _begin_leased(state: State, task: LiveTask, at: float, now: Now) -> None:
     """The runner has started an order given ahead: from here on it runs like any other."""
     leased = state.pools[task.pool].leased
     leased.pop(task.id, None)
-    if not leased:
-        state.wake(task.pool)  # nothing is given out beside leases: a slot may be free for others now
+    if task.recalled or not leased:
+        state.wake(task.pool)  # nothing is given ahead beside recalled leases, nor given out beside any
     dispatch.mark_started(state, task, now, at=at)
 
 

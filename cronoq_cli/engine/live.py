@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from cronoq_cli.engine.demand import NO_TIMES, Times, read_demand, read_times
-from cronoq_cli.model.lifecycle import LIVE, WAITING, Status
+from cronoq_cli.model.lifecycle import WAITING, Status
 from cronoq_cli.model.policy import Policy
 from cronoq_cli.model.task import Batch, TaskRecord, TaskSpec
 

@@ -92,6 +92,8 @@ class LivePool:
     `configured`: workers by configuration; 0 for a pool that is there only for tasks left from an older one.
     `capped`: why the machine's own limits keep it from starting. `changes`: what was set by command. `arrivals`:
     tasks that became ready since the last look of autoscaling. `wanting`: ready tasks that want resources.
+    `contested`: something has become ready since it was last judged whether it goes before a lease. `recalling`:
+    a lease was asked back, and may be on its way still.
     """
 
     __slots__ = (
@@ -100,6 +102,7 @@ class LivePool:
         "capped",
         "changes",
         "configured",
+        "contested",
         "counts",
         "lanes",
         "leased",
@@ -108,6 +111,7 @@ class LivePool:
         "paused",
         "plan",
         "ready",
+        "recalling",
         "running",
         "scale",
         "scale_due_at",
@@ -143,12 +147,19 @@ class LivePool:
         self.changes: dict[str, object] = {}
         self.running: dict[int, LiveTask] = {}
         self.leased: dict[int, LiveTask] = {}
+        self.contested = False
+        self.recalling = False
         self.lanes = Lanes(tasks)
         self.unfit: dict[int, LiveTask] = {}
         self.counts = dict.fromkeys(LIVE, 0)
         self.totals = {"started": 0, "retried": 0, **{status.value: 0 for status in FINAL}}
         self.times = PoolTimes()
         self.meter = Meter()
+
+    def awaits_leases(self) -> bool:
+        """Whether a lease was asked back of which it is not known yet what became of it."""
+        self.recalling = self.recalling and any(task.recalled for task in self.leased.values())
+        return self.recalling
 
     @property
     def most(self) -> int:

@@ -95,6 +95,7 @@ def _settle(state: State, task: LiveTask, now: Now) -> None:
             state.resources.restore(task.units)
     elif task.leased and not task.leaving:
         pool.leased[task.id] = task
+        pool.contested = True
     elif task.status in LIVE:
         state.settle(task, now)
 

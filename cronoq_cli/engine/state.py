@@ -272,8 +272,8 @@ class State:
             return
         pool.lanes.push(task)
         if pool.leased:
-            self._recall_outranked(task, pool, now)
-        if self.leases or pool.wanting or not pool.is_simple or pool.busy < pool.workers:
+            pool.contested = True
+        if pool.leased or self.leases or pool.wanting or not pool.is_simple or pool.busy < pool.workers:
             self.woken[task.pool] = None
 
     def fits(self, task: LiveTask, pool: LivePool) -> bool:
@@ -282,21 +282,10 @@ class State:
             return False
         return task.demand is None or not self.resources.list_impossible(task.demand.uses)
 
-    def _recall_outranked(self, task: LiveTask, pool: LivePool, now: Now) -> None:
-        """Take leases back that a better-placed newcomer outranks (specification section 3, `ready`).
-
-        They were given best first, so the search ends at the first that stays."""
-        for leased in reversed(pool.leased.values()):
-            same = task.priority == leased.priority and task.wants is None
-            ahead = task.seq < leased.seq if same else self.place(task, now.wall) > self.place(leased, now.wall)
-            if not ahead:
-                break
-            self.recall(leased)
-
     def recall(self, task: LiveTask) -> None:
         """Ask the runner for a leased order back, once."""
         if not task.recalled:
-            task.recalled = True
+            task.recalled = self.pools[task.pool].recalling = True
             self.effects.actions.append(Revoke(task.id, task.attempt + 1))
 
     def free(self, task: LiveTask) -> None:
@@ -311,6 +300,8 @@ class State:
             self.wake_all()
         if task.batch is not None and task.batch.record.limit is not None:
             self.wake_all()
+            for pool in self.pools.values():
+                pool.contested = True  # another of the array may start
 
     # -- edges and ends ------------------------------------------------------------------------------------------
 

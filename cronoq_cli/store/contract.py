@@ -80,10 +80,10 @@ class Filter(msgspec.Struct, kw_only=True):
 class LiveState(msgspec.Struct, kw_only=True):
     """All that recovery needs. `tasks`: every live task and every one that is `leaving`, in seq order; `edges`:
     open edges; `batches`: those of which any of these tasks is a member; `next_id`: the smallest id never used;
-    `run_times`, `resources`, `incidents`: as `Changes` has them, what cannot be decoded left out; `damaged`: ids of rows that could
-    not be decoded, already set aside as failed in the store, with the reason; `schedules`: by name in order;
-    `damaged_schedules`: names of those that could not be decoded, with the reason, already taken out of the table and
-    kept in another."""
+    `run_times`, `resources`, `incidents`: as `Changes` has them, what cannot be decoded left out; `damaged`: ids of
+    rows that could not be decoded, already set aside as failed in the store, with the reason; `schedules`: by name in
+    order; `damaged_schedules`: names of those that could not be decoded, with the reason, already taken out of the
+    table and kept in another."""
 
     tasks: list[TaskRecord]
     edges: list[Edge]

@@ -19,6 +19,7 @@ from cronoq_cli.engine.messages import (
     PoolPaused,
     PoolResized,
     PoolResumed,
+    Released,
     Revoke,
     RunnersCompared,
     Start,
@@ -271,3 +272,53 @@ def test_a_batch_whose_last_member_was_cancelled_as_a_lease_is_there_while_that_
     story.end(members[1], None, signal=15, cause="cancelled")
     story.give_back(members[2])
     assert story.engine.state.batches == story.make_twin().state.batches == {}
+
+
+def aged_story() -> tuple[Story, dict[str, int]]:
+    """Three ready tasks whose scores go round: x is before y by sequence, y before z and z before x by score."""
+    story, running, _ = leasing_story(0)
+    story.handle(PoolPaused("default"))
+    fields = {"x": Priority.NORMAL, "y": Priority.NORMAL, "z": Priority.LOW}
+    ids = {name: story.submit("short", priority=priority, hold=name == "x") for name, priority in fields.items()}
+    story.pass_time(100)
+    story.handle(Released([ids["x"]]))
+    story.take_orders()
+    assert story.status(running) is Status.RUNNING
+    return story, ids
+
+
+def test_leases_are_given_in_the_order_of_starts_and_stay_out() -> None:
+    story, ids = aged_story()
+    story.handle(PoolResumed("default"))
+    assert story.take_orders() == [Start(ids[name], 1, "default", 1, ahead=True) for name in "zxy"]
+    story.handle(LeasesRevoked([ids["y"]]))
+    story.give_back(ids["y"])
+    story.handle(LeasesSettled([ids["y"]]))
+    assert story.take_orders() == [Revoke(ids["y"], 1), Start(ids["y"], 1, "default", 1, ahead=True)]
+
+
+def test_a_lease_that_comes_back_takes_back_all_behind_it_also_one_given_before_better_ones() -> None:
+    story, ids = aged_story()
+    story.handle(PoolResumed("default"))
+    story.handle(LeasesRevoked([ids["z"]]))
+    story.take_orders()
+    story.give_back(ids["z"])
+    story.handle(LeasesSettled([ids["z"]]))
+    assert sorted(story.revoked()) == sorted([ids["x"], ids["y"]]), "z goes first, though y has the best score"
+    story.give_back(ids["y"])
+    assert story.take_orders() == [], "nothing is given ahead while a lease is on its way back"
+    story.give_back(ids["x"])
+    assert story.started() == [ids[name] for name in "zxy"]
+    assert story.revoked() == []
+
+
+def test_a_recalled_lease_that_started_instead_lets_orders_be_given_ahead_again() -> None:
+    story, running, leased = leasing_story(3)
+    story.take_orders()
+    story.handle(LeasesRevoked([leased[0]]))
+    story.handle(LeasesSettled([leased[0]]))
+    more = story.submit("short")
+    assert story.started() == []
+    story.end(running, run_s=0.001)
+    story.begin(leased[0])
+    assert story.started() == [more]
