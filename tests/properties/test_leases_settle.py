@@ -45,7 +45,8 @@ class Runner:
 
     def settle(self, number: int) -> None:
         """Obey until nothing is said any more; what was given and asked back meanwhile is counted."""
-        self.gives, self.recalls, back = [], [], []
+        self.gives, self.recalls = [], []
+        back: list[int] = []
         while self._take_in(back):
             self.story.give_back(back.pop(number % len(back)))
 

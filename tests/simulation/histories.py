@@ -29,6 +29,7 @@ from cronoq_cli.wire.requests import (
 )
 from cronoq_cli.wire.schedules import ApplySchedules, RemoveSchedules
 from tests.simulation.loop import running
+from tests.simulation.promises import demand
 from tests.simulation.world import WORKERS, World
 
 Step = tuple[str, int]
@@ -39,8 +40,8 @@ WHOLE_EVERY = 16
 PATIENCE = 60
 """Times the clock goes on without faults until everything that was begun must have ended."""
 
-FAIR = 5000
-"""Steps at most before the clock goes on."""
+TALK = 2000
+"""Messages at most to and fro before all is said, while no process ends and no time passes."""
 
 
 def do_submit(world: World, number: int) -> None:
@@ -241,13 +242,9 @@ def come_to_rest(world: World) -> None:
     world.crash_in = None
     for turn in range(PATIENCE):
         world.start_daemon()
-        for count in range(FAIR):
-            if count % 50 == 49:
-                world.end_processes(0, 0)  # processes end also while messages go to and fro
-            if not (world.turn() or world.deliver_to_runner(0) or world.deliver_to_daemon(0)):
-                if not world.end_processes(0, 0):
-                    break
-            world.start_daemon()
+        come_to_silence(world)
+        while world.end_processes(0, 0):
+            come_to_silence(world)
         world.promises.check(whole=True)
         if not any(task.status in _OPEN or task.leaving for task in world.base.tasks.values()):
             break
@@ -258,6 +255,15 @@ def come_to_rest(world: World) -> None:
             world.ask(ResumePool(names=list(WORKERS)), lambda reply: None)
             world.ask(Release(select=Selector(all=True)), lambda reply: None)
     world.promises.check_end()
+
+
+def come_to_silence(world: World) -> None:
+    """Until all is said, which must be so however long the processes run: nothing goes round in circles."""
+    for _ in range(TALK):
+        world.start_daemon()
+        if not (world.turn() or world.deliver_to_runner(0) or world.deliver_to_daemon(0)):
+            return
+    demand(False, "messages come to an end", TALK)
 
 
 _OPEN = ("blocked", "scheduled", "ready", "running", "retrying")
