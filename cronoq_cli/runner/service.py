@@ -53,7 +53,11 @@ class Service:
         self._session.say(text, at_once=True)
 
     def _open(self, message: Message) -> None:
-        """A daemon has come: limits first, then everything that is known."""
+        """A daemon has come: limits first, then everything that is known.
+
+        It may come when another has closed this runner, with attempts that would not end: its starts are taken. They
+        would be given back and ordered again without end."""
+        self._supervisor.closing = False
         lanes = message.get("lanes")
         if isinstance(lanes, dict):
             self._supervisor.lanes.set_capacities(lanes, only_these=True)

@@ -217,6 +217,17 @@ def test_a_closed_runner_finishes_what_runs_and_leaves_nothing(runner: Runner) -
     assert not runner.journal.with_suffix(".log").exists()
 
 
+def test_a_closed_runner_that_another_daemon_opens_takes_its_starts(runner: Runner) -> None:
+    running_one = runner.shell("sleep 1000")
+    runner.wait_for("started", running_one)
+    runner.send({"order": "close"})
+    runner.disconnect()
+    runner.connect(epoch=2)
+    assert runner.run("/bin/true")["exit_code"] == 0
+    runner.send({"order": "stop", "token": running_one, "cause": "cancelled"})
+    runner.wait_ended(running_one)
+
+
 def test_only_an_idle_runner_goes_on_sigterm(runner: Runner) -> None:
     token = runner.start("/bin/sleep", "1000")
     pid = runner.wait_for("started", token)["pid"]
