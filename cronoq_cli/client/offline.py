@@ -303,14 +303,15 @@ class _Offline:
     def list_schedules(self, request: Schedules) -> dict[str, Any]:
         from cronoq_cli.commands.schedules import (
             list_documents,
+            list_last_ids,
             no_env,
         )  # and with it the rules, which no other read needs
 
         if self._reader is None:
             return list_documents([], request, self._now, [], no_env)
         found = self._reader.list_schedules()
-        chains = [schedule.state.chain for schedule in found if schedule.state.chain is not None]
-        return list_documents(found, request, self._now, self._reader.list_tasks(chains), self._reader.find_env)
+        last = self._reader.list_tasks(list_last_ids(found, self._now, self._reader))
+        return list_documents(found, request, self._now, last, self._reader.find_env)
 
     def list_history(self, request: ScheduleHistory) -> dict[str, Any]:
         from cronoq_cli.commands.schedules import history_document

@@ -37,7 +37,7 @@ def next_(
     context: Context,
     expression: Annotated[str, argument("NAME|EXPR", help="A schedule, or five fields as in a crontab.")],
     tz: Annotated[str | None, option("--tz", help="The zone of the expression; else yours.", metavar="ZONE")] = None,
-    after: Annotated[str | None, option("--after", help="Look from this time on; else now.", metavar="TIME")] = None,
+    after: Annotated[str | None, option("--after", help="Runs after this time; else now.", metavar="TIME")] = None,
     count: Annotated[str | None, option("--count", "-n", help="So many; 5.", metavar="N")] = None,
     seconds: Annotated[bool, option("--seconds", help="Six fields, seconds first.")] = False,
     json: Json = False,
