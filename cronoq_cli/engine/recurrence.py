@@ -117,7 +117,7 @@ def list_next_slots(
     """The next `n` slots of a cron schedule that are still to be decided, none of them left out.
 
     `ahead`: also decided ones later than `now`, which a reserving schedule has made tasks already."""
-    if ahead and state.decided_at > now:
+    if ahead and spec.reserve and state.decided_at > now:
         state = msgspec.structs.replace(state, decided_at=now)
     expression, slots = parse_when(spec), list[float]()
     slot = find_next_slot(spec, state, now, zone)
