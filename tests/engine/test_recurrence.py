@@ -288,6 +288,15 @@ def test_no_start_is_foretold_of_a_slot_that_went_by_before_the_schedule_was_the
     assert list_next_starts(spec, state(added_at), between, UTC, 1) == [first], "what waits for its shift is ahead"
 
 
+def test_a_jitter_of_many_hours_is_no_clock_that_was_wrong() -> None:
+    spec = schedule("0 9 * * *", jitter_s=DAY_S)
+    shift_s = jitter_of(spec.name, DAY_S)
+    assert shift_s > 4 * HOUR_S
+    due = look(spec, state(NOON), NOON + HOUR_S - shift_s)
+    assert (due.run, due.warning, due.decided_at) == ([], None, NOON), "the slot of nine went by before the add"
+    assert list_next_starts(spec, state(NOON), NOON, UTC, 1) == [NOON + 21 * HOUR_S + shift_s]
+
+
 def test_what_is_made_ahead_is_foretold_and_nothing_twice_after_the_clock_was_set_back() -> None:
     plain, reserving, decided = schedule("* * * * *"), schedule("* * * * *", reserve=True), state(NOON + 300.0)
     assert list_next_starts(reserving, decided, NOON, UTC, 1) == [NOON + 60.0]
