@@ -201,6 +201,13 @@ def test_a_wrong_schedule_is_one_clear_line(planner: Caller, words: tuple[str, .
     assert not planner.gateway.requests
 
 
+def test_a_preview_of_an_expression_without_quotes_says_what_is_missing(planner: Caller) -> None:
+    line = planner("recurring", "next", "30", "2", "README.md")
+    assert (line.status, line.err.split(" (")[0]) == (2, "cronoq: 3 words where one is wanted")
+    assert "quote the expression" in line.err
+    assert "NAME|EXPR is missing" in planner("recurring", "next").err
+
+
 def test_adding_again_replaces_and_says_so(planner: Caller) -> None:
     added(planner, "x", "@daily", "--", "a")
     assert planner("recurring", "add", "x", "@hourly", "--", "a").out.startswith(
