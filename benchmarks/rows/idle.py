@@ -15,7 +15,7 @@ def measure(quick: bool) -> Iterator[Figure]:
     with open_home() as home:
         home.call("run", "--", "/bin/true")
         pid = home.pid()
-        time.sleep(3.0)  # what follows a task (pruning, planning memory) is over
+        time.sleep(15.0)  # what follows a task (pruning, a look at the logs) is over
         before, used = switches(pid), processor_s(pid)
         time.sleep(span_s)
         yield Figure("idle: wake-ups in 10 s", (switches(pid) - before) * 10 / span_s, 1.0)

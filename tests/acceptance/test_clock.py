@@ -23,7 +23,7 @@ def test_slots_of_a_freeze_are_left_to_catch_up_and_told_once(cronoq: Cronoq) ->
     daemon = cronoq.find_daemon()
     assert daemon is not None
     frozen = [daemon, *cronoq.list_runners()]
-    cronoq.wait_until(lambda: len(cronoq.ask("recurring", "history", "usual")["runs"]) >= 1, what="the first run")
+    cronoq.wait_until(lambda: _is_between_runs(cronoq), what="a run that is over, and none about to begin")
     for pid in frozen:
         os.kill(pid, signal.SIGSTOP)
     began = time.time()
@@ -38,6 +38,12 @@ def test_slots_of_a_freeze_are_left_to_catch_up_and_told_once(cronoq: Cronoq) ->
     assert "the daemon stood still" in told
     assert _reasons(cronoq, "imported", began, thawed) == ["missed"]
     assert _reasons(cronoq, "usual", began, thawed) == ["missed", "succeeded"]  # the latest is caught up
+
+
+def _is_between_runs(cronoq: Cronoq) -> bool:
+    """A run is over, and the next is not due while the processes are stopped: one cut off amid a run would overlap."""
+    runs = cronoq.ask("recurring", "history", "usual")["runs"]
+    return bool(runs) and runs[-1]["status"] == "succeeded" and 0.2 < time.time() % 2 < 1.5
 
 
 def _tell_freeze(cronoq: Cronoq) -> list[str]:
