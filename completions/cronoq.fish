@@ -893,7 +893,7 @@ complete -c cronoq -n '__cronoq_at "cronoq recurring history"' -l help -s h -d '
 complete -c cronoq -n '__cronoq_at "cronoq recurring history"' -l help-all -d 'Show all options.'
 complete -c cronoq -n '__cronoq_at "cronoq recurring history"' -a '(__cronoq_ask schedule "" "")' -f
 complete -c cronoq -n '__cronoq_at "cronoq recurring next"' -l tz -d 'The zone of the expression; else yours.' -r -a '(__cronoq_ask zone "" "")' -f
-complete -c cronoq -n '__cronoq_at "cronoq recurring next"' -l after -d 'Look from this time on; else now.' -x
+complete -c cronoq -n '__cronoq_at "cronoq recurring next"' -l after -d 'Runs after this time; else now.' -x
 complete -c cronoq -n '__cronoq_at "cronoq recurring next"' -l count -s n -d 'So many; 5.' -x
 complete -c cronoq -n '__cronoq_at "cronoq recurring next"' -l seconds -d 'Six fields, seconds first.'
 complete -c cronoq -n '__cronoq_at "cronoq recurring next"' -l json -d 'Answer with one JSON document.'

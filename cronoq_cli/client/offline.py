@@ -33,7 +33,7 @@ from cronoq_cli.model.metrics import (
 from cronoq_cli.model.places import describe_cap, log_places
 from cronoq_cli.model.snapshot import Defaults, describe_pool, describe_resource, describe_task, describe_transition
 from cronoq_cli.model.task import Priority, TaskRecord
-from cronoq_cli.model.words import hint_for, is_key
+from cronoq_cli.model.words import hint_for, hint_for_schedule, is_key
 from cronoq_cli.store.contract import Filter, LiveState, StoreReader, iter_env
 from cronoq_cli.store.events import find_events
 from cronoq_cli.store.sqlite import open_reader
@@ -303,14 +303,15 @@ class _Offline:
     def list_schedules(self, request: Schedules) -> dict[str, Any]:
         from cronoq_cli.commands.schedules import (
             list_documents,
+            list_last_ids,
             no_env,
         )  # and with it the rules, which no other read needs
 
         if self._reader is None:
             return list_documents([], request, self._now, [], no_env)
         found = self._reader.list_schedules()
-        chains = [schedule.state.chain for schedule in found if schedule.state.chain is not None]
-        return list_documents(found, request, self._now, self._reader.list_tasks(chains), self._reader.find_env)
+        last = self._reader.list_tasks(list_last_ids(found, self._now, self._reader))
+        return list_documents(found, request, self._now, last, self._reader.find_env)
 
     def list_history(self, request: ScheduleHistory) -> dict[str, Any]:
         from cronoq_cli.commands.schedules import history_document
@@ -420,7 +421,8 @@ class _Offline:
             raise UsageError(f"{ref!r} is neither an id, a run of ids nor a key", hint="ids are numbers, runs are 3-8")
         found = reader.find_newest_with_key(ref)
         if found is None:
-            raise NotFoundError(f"no task has the key {ref!r}")
+            known = any(schedule.spec.name == ref for schedule in reader.list_schedules())
+            raise NotFoundError(f"no task has the key {ref!r}", hint=hint_for_schedule(ref) if known else None)
         return [(found.id, found.id)]
 
 

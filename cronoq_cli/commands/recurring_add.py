@@ -14,7 +14,7 @@ from cronoq_cli.commands.render.json import print_json
 from cronoq_cli.commands.render.notes import print_notes
 from cronoq_cli.commands.schedule_options import NOT_RECURRING, ScheduleOptions, build_schedule
 from cronoq_cli.commands.submission import CommandOptions, read_command
-from cronoq_cli.errors import InvalidError, UsageError
+from cronoq_cli.errors import CronoqError, InvalidError, UsageError
 from cronoq_cli.wire.schedules import ApplySchedules
 
 EXAMPLES = (
@@ -22,6 +22,7 @@ EXAMPLES = (
     "cronoq recurring add poll --every 90s --timeout 1m -- ./poll",
     "cronoq recurring add report '0 9 * * mon-fri' --tz Europe/Berlin --retries 3 -- ./report",
 )
+WOULD = {"added": "would add", "replaced": "would replace", "unchanged": "would leave unchanged"}
 WORDS = "NAME EXPR|--every DUR [--] COMMAND [ARG]..."
 
 
@@ -73,6 +74,8 @@ def add(
     context.json = json
     name, when, rest = _divide(words or [], schedule)
     found, envs = build_schedule(context, name, when, schedule, spec, read_command(rest, command))
+    if found.until is not None and found.until <= context.now():
+        raise UsageError(f"--until: {schedule.until!r} is not ahead", hint="a schedule that is over never runs")
     reply = ask(context, ApplySchedules(specs=[found], envs=envs, paused=paused, dry_run=dry_run))
     from cronoq_cli.commands.render.schedule_plan import list_plan_notes, print_plan
 
@@ -80,8 +83,8 @@ def add(
     if json:
         print_json(context, reply.doc)
     else:
-        done = "unchanged" if reply.doc.get("unchanged") else "replaced" if reply.doc.get("replaced") else "added"
-        print_plan(context, document, f"would be {done}" if dry_run else done)
+        done = next((word for word in ("unchanged", "replaced") if reply.doc.get(word)), "added")
+        print_plan(context, document, WOULD[done] if dry_run else done)
     print_notes(context, list_plan_notes(context, document))
     return reply.exit
 
@@ -93,12 +96,14 @@ def _divide(words: list[str], schedule: ScheduleOptions) -> tuple[str, str, list
     if schedule.every is not None:
         if schedule.seconds:
             raise UsageError("--seconds with --every", hint="it belongs to an expression of six fields")
+        if words[2:] and _is_expression(words[1]):
+            raise UsageError(f"{words[1]!r} with --every", hint="say when it runs once: EXPR or --every DUR")
         return words[0], f"@every {schedule.every}", words[1:]
     if len(words) < 2:
         raise UsageError("it was not said when", hint="give an expression such as '30 2 * * *', or --every DUR")
     if not words[2:] and not _is_time(words[1]):
         raise UsageError("it was not said when", hint=f"cronoq recurring add {WORDS}")
-    if words[1].isdigit() or words[1] == "*":
+    if not _is_time(words[1]):
         raise InvalidError(
             f"bad schedule: {words[1]!r} is one field of five",
             hint="quote the expression, or the shell takes it apart: '30 2 * * *'",
@@ -110,3 +115,16 @@ def _divide(words: list[str], schedule: ScheduleOptions) -> tuple[str, str, list
 def _is_time(word: str) -> bool:
     """Whether a word can be meant as a time: it is a macro or has several fields."""
     return word.startswith("@") or len(word.split()) > 1
+
+
+def _is_expression(word: str) -> bool:
+    """Whether a word where the command was looked for is an expression or a macro."""
+    from cronoq_cli.engine.recurrence import parse_timing  # only beside --every is this asked
+
+    for seconds in (False, True):
+        try:
+            parse_timing(word, seconds=seconds)
+        except CronoqError:
+            continue
+        return True
+    return False

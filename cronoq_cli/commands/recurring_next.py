@@ -35,9 +35,11 @@ def declare(app: typer.Typer) -> None:
 
 def next_(
     context: Context,
-    expression: Annotated[str, argument("NAME|EXPR", help="A schedule, or five fields as in a crontab.")],
+    words: Annotated[
+        list[str] | None, argument("NAME|EXPR", help="A schedule, or five fields as in a crontab.")
+    ] = None,
     tz: Annotated[str | None, option("--tz", help="The zone of the expression; else yours.", metavar="ZONE")] = None,
-    after: Annotated[str | None, option("--after", help="Look from this time on; else now.", metavar="TIME")] = None,
+    after: Annotated[str | None, option("--after", help="Runs after this time; else now.", metavar="TIME")] = None,
     count: Annotated[str | None, option("--count", "-n", help="So many; 5.", metavar="N")] = None,
     seconds: Annotated[bool, option("--seconds", help="Six fields, seconds first.")] = False,
     json: Json = False,
@@ -47,6 +49,7 @@ def next_(
     Exit status 7 for an expression that is wrong or never fires, 3 for a name that does not exist.
     """
     context.json = json
+    expression = _read_expression(words or [])
     zone = context.zone() if tz is None else parse_named("--tz", tz, load_zone)
     begin = None
     if after is not None:
@@ -63,6 +66,16 @@ def next_(
     if context.in_daemon:
         raise NeedsClient  # an expression can take long to judge, and the daemon has no time for that
     return _show_expression(context, expression, seconds, zone, begin, most, json)
+
+
+def _read_expression(words: list[str]) -> str:
+    """The one word. Raises UsageError, also for an expression that the shell has taken apart."""
+    if not words:
+        raise UsageError("recurring next: NAME|EXPR is missing", hint="see cronoq recurring next --help")
+    if len(words) > 1:
+        hint = "quote the expression, or the shell takes it apart: '30 2 * * *'"
+        raise UsageError(f"{len(words)} words where one is wanted", hint=hint)
+    return words[0]
 
 
 def _show_schedule(context: Context, name: str, begin: float | None, most: int, json: bool) -> int:

@@ -37,19 +37,41 @@ def no_env(env_id: str) -> bytes | None:
 # -- schedules -------------------------------------------------------------------------------------------------------
 
 
+MOST_MANUAL = 20
+"""Runs asked for since the last occurrence that are looked past, to find it."""
+
+
+class OccurrenceReader(Protocol):
+    """What finds the newest occurrences of a schedule; a store has this shape."""
+
+    def list_occurrences(self, name: str, limit: int, before: float | None = None) -> list[TaskRecord]: ...
+
+
+def list_last_ids(known: Iterable[Schedule], now: float, reader: OccurrenceReader) -> list[int]:
+    """The tasks of each schedule's newest occurrence; what is made ahead to reserve its start has not been yet."""
+    found: list[int] = []
+    for schedule in known:
+        if schedule.spec.reserve:
+            due = reader.list_occurrences(schedule.spec.name, MOST_MANUAL, now)
+            found += [record.id for record in due if record.spec.key is not None][:1]
+        elif schedule.state.chain is not None:
+            found.append(schedule.state.chain)
+    return found
+
+
 def list_documents(
     known: Sequence[Schedule], request: Schedules, now: float, last: Iterable[TaskRecord], find_env: FindEnv
 ) -> dict[str, Any]:
-    """The answer to `Schedules`. `last`: the newest occurrences' tasks. Raises NotFoundError for an unknown name."""
+    """The answer to `Schedules`. `last`: the tasks of `list_last_ids`. Raises NotFoundError for an unknown name."""
     by_name = {schedule.spec.name: schedule for schedule in known}
     for name in request.names or ():
         if name not in by_name:
             raise no_schedule(name, by_name)
-    tasks = {record.id: record for record in last}
+    tasks = {record.spec.recurring: record for record in last}
     documents = []
     for name in request.names if request.names is not None else sorted(by_name):
         schedule = by_name[name]
-        document = describe_schedule(schedule, tasks.get(schedule.state.chain or 0), request, now)
+        document = describe_schedule(schedule, tasks.get(name), request, now)
         if request.specs:
             document["spec"] = msgspec.to_builtins(schedule.spec)
         if request.env:
@@ -142,11 +164,10 @@ def _time(at: float | None) -> str | None:
 # -- history ---------------------------------------------------------------------------------------------------------
 
 
-class HistoryReader(Protocol):
+class HistoryReader(OccurrenceReader, Protocol):
     """What a history is read from; a store has this shape."""
 
     def list_schedules(self) -> list[Schedule]: ...
-    def list_occurrences(self, name: str, limit: int, before: float | None = None) -> list[TaskRecord]: ...
     def list_passed(self, name: str, limit: int, before: float | None = None) -> list[PassedSlots]: ...
 
 

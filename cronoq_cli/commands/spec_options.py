@@ -157,7 +157,7 @@ def parse_count(text: str, *, least: int, most: int) -> int:
     word = text.strip()
     number = int(word) if word.isascii() and word.isdigit() and len(word) < 20 else None
     if number is None or not least <= number <= most:
-        raise UsageError(f"{text!r} is not a number from {least} to {most}")
+        raise UsageError(f"{text!r} is not a number from {least}" + (f" to {most}" if most < HIGHEST_ID else " up"))
     return number
 
 

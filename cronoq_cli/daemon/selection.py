@@ -13,7 +13,7 @@ from cronoq_cli.errors import InvalidError, NotFoundError, UsageError
 from cronoq_cli.model.ids import find_run
 from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
 from cronoq_cli.model.task import TaskRecord
-from cronoq_cli.model.words import hint_for, is_key
+from cronoq_cli.model.words import hint_for, hint_for_schedule, is_key
 from cronoq_cli.store.contract import Filter
 from cronoq_cli.wire.requests import Selector
 
@@ -86,7 +86,10 @@ class Selecting:
             raise UsageError(f"{ref!r} is neither an id, a run of ids nor a key", hint="ids are numbers, runs are 3-8")
         task_id = self.find_key(ref)
         if task_id is None:
-            raise NotFoundError(f"no task has the key {ref!r}")
+            schedules = self._scheduler.engine.state.schedules.by_name
+            raise NotFoundError(
+                f"no task has the key {ref!r}", hint=hint_for_schedule(ref) if ref in schedules else None
+            )
         return [task_id]
 
     def _find_last(self) -> int:

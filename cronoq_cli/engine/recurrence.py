@@ -105,7 +105,7 @@ def find_next_slot(spec: ScheduleSpec, state: ScheduleState, now: float, zone: t
     expression = parse_when(spec)
     if expression is None or not goes_on(spec, state):
         return None
-    slot = next_after(expression, _begin_of(state, now), zone)
+    slot = next_after(expression, _begin_of(state, now, _backstep_s(spec)), zone)
     while slot is not None and slot in state.skips:
         slot = next_after(expression, slot, zone)
     return slot if slot is not None and (spec.until is None or slot <= spec.until) else None
@@ -117,7 +117,7 @@ def list_next_slots(
     """The next `n` slots of a cron schedule that are still to be decided, none of them left out.
 
     `ahead`: also decided ones later than `now`, which a reserving schedule has made tasks already."""
-    if ahead and state.decided_at > now:
+    if ahead and spec.reserve and state.decided_at > now:
         state = msgspec.structs.replace(state, decided_at=now)
     expression, slots = parse_when(spec), list[float]()
     slot = find_next_slot(spec, state, now, zone)
@@ -185,9 +185,14 @@ def _is_used_up(spec: ScheduleSpec, state: ScheduleState) -> bool:
     return spec.max_runs is not None and state.runs >= spec.max_runs
 
 
-def _begin_of(state: ScheduleState, now: float) -> float:
+def _backstep_s(spec: ScheduleSpec) -> float:
+    """How far ahead of the slots' clock a decided time may be: that clock is behind by the jitter, an `add` is not."""
+    return BACKSTEP_S + jitter_of(spec.name, spec.jitter_s)
+
+
+def _begin_of(state: ScheduleState, now: float, backstep_s: float = BACKSTEP_S) -> float:
     """The moment behind which slots are still to be decided."""
-    begin = now if state.decided_at > now + BACKSTEP_S else state.decided_at
+    begin = now if state.decided_at > now + backstep_s else state.decided_at
     if state.paused and state.paused_until is not None:
         begin = max(begin, state.paused_until - 0.001)  # a slot at the very end of the pause runs
     return begin
@@ -206,12 +211,12 @@ def decide_due(spec: ScheduleSpec, state: ScheduleState, now: float, zone: tzinf
     a pause are passed over and not missed.
     """
     expression = parse_when(spec)
-    warning = None
-    if state.decided_at > now + BACKSTEP_S:
+    warning, backstep_s = None, _backstep_s(spec)
+    if state.decided_at > now + backstep_s:
         warning = f"the last slot {format_utc(state.decided_at)} lies in the future: the clock was wrong, passed over"
     if expression is None or is_paused(state, now):
         return Due(decided_at=now if warning else max(now, state.decided_at), warning=warning)
-    begin, end = _begin_of(state, now), now if spec.until is None else min(now, spec.until)
+    begin, end = _begin_of(state, now, backstep_s), now if spec.until is None else min(now, spec.until)
     most = MOST_CAUGHT_UP if spec.catch_up is CatchUp.ALL else MOST_MISSED
     slots, more = gather_slots(expression, begin, end, zone, most)
     run, missed = _choose(spec, expression, [slot for slot in slots if slot not in state.skips], now, zone, able_since)

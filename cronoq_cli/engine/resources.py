@@ -179,7 +179,8 @@ class Resources:
         """The resource of this name. Raises InvalidError `unknown-resource` with the nearest name as hint."""
         known = self._known.get(name)
         if known is None:
-            hint = hint_for(name, self._known) if self._known else f"[resources.{name}] in the configuration adds it"
+            known_names = [one for one in self._known if not one.startswith("@")]  # those are the engine's own
+            hint = hint_for(name, known_names) if known_names else f"[resources.{name}] in the configuration adds it"
             raise InvalidError(f"no resource is named {name!r}", hint=hint, code="unknown-resource")
         return known
 

@@ -271,8 +271,9 @@ def _split_time(text: str) -> tuple[str, str]:
         return f"@every {length}", command.lstrip(" \t")
     match = _FIELDS.fullmatch(text)
     if match is None:
+        count = len(text.split())
         raise CronoqError(
-            f"it is no job: {len(text.split())} words where five time fields and a command are wanted",
+            f"it is no job: {count} word{'s' * (count != 1)} where five time fields and a command are wanted",
             hint="a variable is written NAME=VALUE, a comment begins with #",
         )
     return " ".join(re.split("[ \t]+", match[1])), match[2] or ""

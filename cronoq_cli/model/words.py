@@ -48,6 +48,11 @@ def hint_for(word: str, known: Iterable[str]) -> str:
     return f"did you mean {near}?" if near else "known are: " + ", ".join(names)
 
 
+def hint_for_schedule(name: str) -> str:
+    """The hint where the name of a schedule stands in the place of a task."""
+    return f"it is a schedule: --recurring {name} selects its runs; see cronoq recurring history {name}"
+
+
 def parse_key(text: str) -> str:
     """The key itself, when it has the form of one and is not the word `last`."""
     if text == RESERVED_KEY:

@@ -41,6 +41,7 @@ def test_a_schedule_runs_is_seen_and_is_gone(shared: Cronoq) -> None:
     assert run["manual"] is False
     assert shared.read_log(int(str(run["id"]))) == b"scheduled tick\n"
     assert "succeeded" in shared.ok("recurring", "ls")
+    assert "it is a schedule: --recurring tick selects" in shared("show", "tick").stderr
     assert shared("recurring", "run", "-f", "tick").stdout == "manual tick\n"
     assert shared.ok("recurring", "pause", "tick") == "paused tick\n"
     assert shared.ask("recurring", "show", "tick")["recurring"]["paused"] is True

@@ -40,6 +40,7 @@ class Entry:
     pause_reason: str | None = None
     last: dict[str, Any] | None = None
     broken: bool = False
+    skips: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -141,6 +142,7 @@ class TableGateway(FakeGateway):
             "pause_reason": entry.pause_reason,
             "next": None if entry.paused or not runs else format_utc(runs[0]),
             "broken": entry.broken,
+            "skips": entry.skips,
             "last": entry.last,
             "next_runs": [] if entry.paused else [format_utc(at) for at in runs[: request.next_count]],
         }

@@ -181,6 +181,11 @@ def test_what_a_schedule_reads_is_kept_with_it(planner: Caller) -> None:
         (("x", "--every", "10s", "--jitter", "1s", "--", "y"), 2, "--jitter with an interval"),
         (("x", "--every", "1ms", "--", "y"), 2, "too short"),
         (("x", "--every", "10s", "--seconds", "--", "y"), 2, "--seconds with --every"),
+        (("x", "--every", "10s", "* * * * *", "--", "y"), 2, "'* * * * *' with --every"),
+        (("x", "@daily", "--every", "10s", "--", "y"), 2, "'@daily' with --every"),
+        (("x", "--every", "10s", "*/9 * * * * *", "y"), 2, "'*/9 * * * * *' with --every"),
+        (("x", "README.md", "tests", "30", "echo"), 7, "'README.md' is one field of five (quote the expression"),
+        (("x", "@daily", "--until", "2020-01-01", "--", "y"), 2, "--until: '2020-01-01' is not ahead"),
         (("x", "@daily", "--hook", "on_fire=y", "--", "y"), 2, "unknown hook 'on_fire'"),
         (("x", "@daily", "--hook", "on_failure", "--", "y"), 2, "on_failure has no command"),
         (("x", "@daily", "--ping", "ftp://x", "--", "y"), 2, "--ping: 'ftp://x' is not a URL to ping"),
@@ -196,13 +201,20 @@ def test_a_wrong_schedule_is_one_clear_line(planner: Caller, words: tuple[str, .
     assert not planner.gateway.requests
 
 
+def test_a_preview_of_an_expression_without_quotes_says_what_is_missing(planner: Caller) -> None:
+    line = planner("recurring", "next", "30", "2", "README.md")
+    assert (line.status, line.err.split(" (")[0]) == (2, "cronoq: 3 words where one is wanted")
+    assert "quote the expression" in line.err
+    assert "NAME|EXPR is missing" in planner("recurring", "next").err
+
+
 def test_adding_again_replaces_and_says_so(planner: Caller) -> None:
     added(planner, "x", "@daily", "--", "a")
     assert planner("recurring", "add", "x", "@hourly", "--", "a").out.startswith(
         "replaced x: at minute 0 of every hour"
     )
     assert planner("recurring", "add", "x", "@hourly", "--", "a").out.startswith("unchanged x:")
-    assert planner("recurring", "add", "x", "@daily", "--dry-run", "--", "a").out.startswith("would be replaced x:")
+    assert planner("recurring", "add", "x", "@daily", "--dry-run", "--", "a").out.startswith("would replace x:")
     document = json.loads(planner("recurring", "add", "x", "@daily", "--json", "--", "a").out)
     assert (document["replaced"], document["recurring"][0]["words"]) == (["x"], "at 00:00 every day")
 
@@ -263,6 +275,13 @@ def test_a_schedule_that_does_not_run_says_why_in_its_state(planner: Caller) -> 
     assert "broken" in rows["backup"]
     assert "ended" in rows["over"]
     assert "resume begins anew" in planner("recurring", "show", "backup").out
+
+
+def test_a_slot_that_is_to_be_left_out_is_seen_before_it_is_due(planner: Caller) -> None:
+    fill(planner)
+    assert isinstance(planner.gateway, TableGateway)
+    planner.gateway.table["backup"].skips = ["2026-09-22T00:30:00Z"]
+    assert "Left out\n  Sep 22 02:30\n" in planner("recurring", "show", "backup").out
 
 
 def test_one_schedule_is_one_document_and_a_listing_is_a_list(planner: Caller) -> None:

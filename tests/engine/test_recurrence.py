@@ -26,6 +26,8 @@ from cronoq_cli.engine.recurrence import (
     jitter_of,
     judge_end,
     key_of,
+    list_next_slots,
+    list_next_starts,
     manual_spec,
     occurrence_spec,
     parse_timing,
@@ -272,6 +274,33 @@ def test_reboot_runs_after_a_boot_and_not_after_a_restart() -> None:
     assert not decide_reboot(state(NOON), "a")
     assert not decide_reboot(state(NOON, boot_id="a"), "a")
     assert decide_reboot(state(NOON, boot_id="a"), "b")
+
+
+def test_no_start_is_foretold_of_a_slot_that_went_by_before_the_schedule_was_there() -> None:
+    spec = schedule("* * * * *", jitter_s=50.0)
+    shift_s = jitter_of(spec.name, 50.0)
+    assert shift_s > 1.0
+    added_at = NOON + shift_s / 2  # the slot of noon is over, its shifted start would be ahead
+    first, second = list_next_starts(spec, state(added_at), added_at, UTC, 2)
+    assert (first, second) == (NOON + 60.0 + shift_s, NOON + 120.0 + shift_s)
+    assert list_next_slots(spec, state(added_at), added_at - shift_s, UTC, 1, ahead=True) == [NOON + 60.0]
+    between = NOON + 60.0 + shift_s / 2
+    assert list_next_starts(spec, state(added_at), between, UTC, 1) == [first], "what waits for its shift is ahead"
+
+
+def test_a_jitter_of_many_hours_is_no_clock_that_was_wrong() -> None:
+    spec = schedule("0 9 * * *", jitter_s=DAY_S)
+    shift_s = jitter_of(spec.name, DAY_S)
+    assert shift_s > 4 * HOUR_S
+    due = look(spec, state(NOON), NOON + HOUR_S - shift_s)
+    assert (due.run, due.warning, due.decided_at) == ([], None, NOON), "the slot of nine went by before the add"
+    assert list_next_starts(spec, state(NOON), NOON, UTC, 1) == [NOON + 21 * HOUR_S + shift_s]
+
+
+def test_what_is_made_ahead_is_foretold_and_nothing_twice_after_the_clock_was_set_back() -> None:
+    plain, reserving, decided = schedule("* * * * *"), schedule("* * * * *", reserve=True), state(NOON + 300.0)
+    assert list_next_starts(reserving, decided, NOON, UTC, 1) == [NOON + 60.0]
+    assert list_next_starts(plain, decided, NOON, UTC, 1) == [NOON + 360.0]
 
 
 def test_jitter_is_stable_for_a_name_and_spreads_names() -> None:

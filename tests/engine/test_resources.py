@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from cronoq_cli.engine.resources import Bucket, Resources, Semaphore, Units
+from cronoq_cli.engine.resources import CATCH_UP, Bucket, Resources, Semaphore, Units
 from cronoq_cli.errors import CronoqError, InvalidError, TryLaterError
 
 
@@ -159,6 +159,9 @@ def test_what_can_never_be_given_is_refused_with_what_would_be_right() -> None:
     unknown = refusal(resources, ("gpus", 1))
     assert (unknown.code, unknown.hint) == ("unknown-resource", "did you mean gpu?")
     assert refusal(Resources(), ("gpu", 1)).code == "unknown-resource"
+    bare = Resources()
+    bare.configure(CATCH_UP, Semaphore(4))
+    assert "configuration adds it" in str(refusal(bare, ("gpu", 1)).hint)
     beyond = refusal(resources, ("api", 1), ("gpu", 3))
     assert (beyond.code, beyond.hint, int(beyond.exit)) == ("beyond-capacity", "at most 2", 7)
     for uses in [("api", 20.5), ("api", float("inf")), ("gpu", float("inf"))]:

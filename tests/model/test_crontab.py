@@ -181,7 +181,7 @@ def test_macros_intervals_and_reboot_are_jobs() -> None:
         ("@daily", "the command is missing"),
         ("@every soon x", "is not a duration"),
         ("* * * x", "4 words where five time fields and a command"),
-        ("hello", "no job"),
+        ("hello", "no job: 1 word where"),
         ('A="x', "quote"),
         ('A="x" y', "quote"),
         ("1A-=x", "neither the name of a variable"),

@@ -7,6 +7,7 @@ import sqlite3
 
 import pytest
 
+from cronoq_cli.commands.schedules import list_last_ids
 from cronoq_cli.model.recurring import Overlap, PassedSlots, Schedule, ScheduleSpec, ScheduleState
 from cronoq_cli.model.task import TaskSpec
 from cronoq_cli.store.contract import Changes, Store
@@ -77,6 +78,16 @@ def test_occurrences_come_by_slot_newest_first(store: Store):
     assert [one.id for one in store.list_occurrences("job", 10)] == [1, 4, 3, 2]
     assert [one.id for one in store.list_occurrences("job", 2, before=30.0)] == [4, 3]
     assert store.list_occurrences("nobody", 10) == []
+
+
+def test_the_last_run_of_a_reserving_schedule_is_none_that_was_made_ahead_or_asked_for(store: Store):
+    manual = task(4, spec={"recurring": "job", "slot": 15.0})
+    ahead = [occurrence(2, 20.0), occurrence(3, 30.0)]
+    store.commit(Changes(new=[occurrence(1, 10.0), *ahead, manual, occurrence(5, 10.0, "plain")]))
+    reserving, plain = schedule(chain=3), schedule("plain", chain=5)
+    reserving.spec.reserve = True
+    assert list_last_ids([reserving, plain], 18.0, store) == [1, 5]
+    assert list_last_ids([reserving], 5.0, store) == []
 
 
 def test_slots_that_became_no_task_come_newest_first_and_may_be_extended(store: Store):

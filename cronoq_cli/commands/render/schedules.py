@@ -101,6 +101,8 @@ def print_schedule(context: Context, schedule: Document) -> None:
     lines += layout_facts(_plan_facts(schedule, style), style, _LABELS)
     lines += layout_facts(_task_facts(schedule), style, _LABELS)
     lines += layout_facts(_policy_facts(schedule, style), style, _LABELS)
+    if schedule["skips"]:
+        lines += ["", style.paint("Left out", "bold"), *(f"  {style.local(slot)}" for slot in schedule["skips"])]
     if schedule["next_runs"]:
         zone = plan.zone_of(context, schedule)
         lines += ["", style.paint("Next runs", "bold")]

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from cronoq_cli.commands.schedules import describe_schedule, history_document, list_documents
+from cronoq_cli.commands.schedules import describe_schedule, history_document, list_documents, list_last_ids
 from cronoq_cli.daemon.desk import Desk
 from cronoq_cli.daemon.handlers.submit import check_accepting
 from cronoq_cli.engine import recurrence
@@ -48,10 +48,9 @@ MOST_SHOWN = 20
 def show_schedules(desk: Desk, request: Schedules) -> Reply:
     """The documents of all schedules, or of those named."""
     known = [one.schedule for one in _live(desk).values()]
-    chains = [schedule.state.chain for schedule in known if schedule.state.chain is not None]
-    last = desk.scheduler.list_records(chains)
-    env = desk.scheduler.store.find_env
-    return Reply(doc=list_documents(known, request, desk.now().wall, last, env))
+    now, store = desk.now().wall, desk.scheduler.store
+    last = desk.scheduler.list_records(list_last_ids(known, now, store))
+    return Reply(doc=list_documents(known, request, now, last, store.find_env))
 
 
 def _live(desk: Desk) -> dict[str, LiveSchedule]:
@@ -75,10 +74,10 @@ def show_history(desk: Desk, request: ScheduleHistory) -> Reply:
 def describe_schedules(desk: Desk, names: list[str]) -> list[dict[str, Any]]:
     """The documents of these schedules, which are there."""
     known = [_live(desk)[name].schedule for name in names]
-    chains = [schedule.state.chain for schedule in known if schedule.state.chain is not None]
-    last = {record.id: record for record in desk.scheduler.list_records(chains)}
     now, shown = desk.now().wall, SHOWN if len(names) <= MOST_SHOWN else Schedules()
-    return [describe_schedule(one, last.get(one.state.chain or 0), shown, now) for one in known]
+    records = desk.scheduler.list_records(list_last_ids(known, now, desk.scheduler.store))
+    last = {record.spec.recurring: record for record in records}
+    return [describe_schedule(one, last.get(one.spec.name), shown, now) for one in known]
 
 
 # -- add, replace, remove --------------------------------------------------------------------------------------------
