@@ -26,6 +26,7 @@ DEFAULT_PATH, DEFAULT_SHELL = "/usr/bin:/bin", "/bin/sh"
 
 _FIELDS = re.compile(r"[ \t]*((?:[^ \t]+[ \t]+){4}[^ \t]+)(?:[ \t]+(.*))?", re.DOTALL)
 _MACRO = re.compile(r"[ \t]*(@[^ \t]*)(?:[ \t]+(.*))?", re.DOTALL)
+_UNLOGGED = re.compile(r"[ \t]*-[*@0-9]")
 _VARIABLE = re.compile(r"[ \t]*(?:\"([^\"]*)\"|'([^']*)'|([^ \t=\"'#][^ \t=]*))[ \t]*=[ \t]*(.*)", re.DOTALL)
 _QUOTED = re.compile(r"\"([^\"]*)\"[ \t]*|'([^']*)'[ \t]*", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
@@ -214,6 +215,9 @@ class _Reader:
             self.tz = value
 
     def _take_job(self, line: CrontabLine, text: str) -> None:
+        if _UNLOGGED.match(text):
+            text = text.replace("-", "", 1)
+            line.warnings.append("the - before its time is passed over (some crons do not log such a job)")
         expr, rest = _split_time(text)
         if not expr.startswith(("@reboot", "@every ")):
             self.judge(expr)

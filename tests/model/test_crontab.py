@@ -163,6 +163,13 @@ def test_jobs_under_a_zone_that_is_none_are_errors() -> None:
     assert "'Asia/Tokio' is no time zone" in str(found.lines[1].reason)
 
 
+def test_a_minus_before_the_time_is_passed_over_with_a_warning() -> None:
+    table = read("-*/10 * * * * poll\n -@daily save\n- * * * * odd\n")
+    assert [(job.expr, job.command) for job in table.jobs] == [("*/10 * * * *", "poll"), ("@daily", "save")]
+    assert [number for number, _ in table.list_warnings()] == [1, 2]
+    assert [line.number for line in table.list_errors()] == [3]
+
+
 def test_macros_intervals_and_reboot_are_jobs() -> None:
     found = read("@daily a\n@reboot b --now\n@every 90s c\n\t@Hourly\td\n")
     assert [(job.expr, job.command) for job in found.jobs] == [
