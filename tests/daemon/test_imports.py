@@ -20,7 +20,8 @@ imports.finish()
 text = ("name", "expr", "tz", "zone", "words", "shell", "pool", "overlap", "catch_up")
 schedule = dict.fromkeys(text, "UTC") | {"expr": "30 2 * * L5", "seconds": False, "command": ["a"], "shell": None}
 schedule |= dict.fromkeys(("every", "pause_reason", "paused_until", "last"))
-schedule |= {"skips": [], "paused": False, "broken": False, "next": "2026-03-08T07:00:00Z", "next_runs": ["2026-03-08T07:00:00Z"]}
+schedule |= {"skips": [], "paused": False, "broken": False}
+schedule |= {"next": "2026-03-08T07:00:00Z", "next_runs": ["2026-03-08T07:00:00Z"]}
 
 class Gateway:
     def ask(self, request):
