@@ -114,25 +114,21 @@ class SqliteReader:
 
     def list_where(self, wanted: Filter) -> list[TaskRecord]:
         """The tasks the filter wants, in its order."""
-        found: list[TaskRecord] = []
-        parts = _parts(wanted)
-        for part in parts:
-            room = _room(wanted, len(found))
-            found += self._tasks(*self._select(queries.TASK_COLUMNS, wanted, part, room))
-        if wanted.by_end and len(parts) > 1:
-            found.sort(key=lambda t: (t.finished_at or 0.0, t.id), reverse=wanted.newest_first)
-        return found if wanted.limit is None else found[: wanted.limit]
+        return [_decode(row[2:]) for row in self._list_rows(f"finished_at, id, {queries.TASK_COLUMNS}", wanted)]
 
     def list_ids(self, wanted: Filter) -> list[int]:
         """The ids of the tasks the filter wants, in its order."""
-        found: list[tuple[int, float | None]] = []
+        return [row[1] for row in self._list_rows("finished_at, id", wanted)]
+
+    def _list_rows(self, columns: str, wanted: Filter) -> list[rows.Row]:
+        """These columns, the end and the id first, of the tasks the filter wants, in its order."""
+        found: list[rows.Row] = []
         parts = _parts(wanted)
         for part in parts:
-            room = _room(wanted, len(found))
-            found += self._rows(*self._select("id, finished_at", wanted, part, room))
+            found += self._rows(*self._select(columns, wanted, part, _room(wanted, len(found))))
         if wanted.by_end and len(parts) > 1:
-            found.sort(key=lambda row: (row[1] or 0.0, row[0]), reverse=wanted.newest_first)
-        return [row[0] for row in found[: wanted.limit]]
+            found.sort(key=lambda row: (row[0] or 0.0, row[1]), reverse=wanted.newest_first)
+        return found[: wanted.limit]
 
     def _select(
         self, columns: str, wanted: Filter, spans: list[tuple[int, int]] | None, limit: int | None
