@@ -40,13 +40,14 @@ STDIN = b"kept\0\xff"
 
 FULL_SPEC = TaskSpec(
     name=BAD, command=["printf", BAD, "two words"], cwd="/tmp", umask=0o077, env="e1",
-    env_changes={"A": BAD, "B": None}, pool="batch", priority=3, key="nightly", once=True, unique_s=60.0, if_exists="replace", kind="print",
-    after=[Dependency("1"), Dependency("later", Condition.ANY)], await_deps_s=30.0, not_before=BASE + 10,
-    kill_at=BASE + 9000, timeout_s=100.0, heartbeat_s=5.0, stop_signal=2, grace_s=3.5, retries=2,
+    env_changes={"A": BAD, "B": None}, pool="batch", priority=3, key="nightly", once=True, unique_s=60.0,
+    if_exists="replace", kind="print", after=[Dependency("1"), Dependency("later", Condition.ANY)], await_deps_s=30.0,
+    not_before=BASE + 10, kill_at=BASE + 9000, timeout_s=100.0, heartbeat_s=5.0, stop_signal=2, grace_s=3.5, retries=2,
     backoff=Backoff("linear", 1.0, 9.0), retry_on=[3], no_retry_on=[4], success_codes=[0, 7], on_lost="requeue",
     slots=2, tags={"a": BAD}, nice=5, stdin_kept=True, split=True, stdout="/tmp/{id}.out", stderr="/tmp/{name}.err",
     keep_s=50.0, hold=True, array_index=4, tenant="ann", labels={"gpu": "yes"}, uses={"gpu": 1.0}, start_at=BASE + 20,
-    tolerance_s=2.0, on_miss="skip", deadline=BASE + 30, expires_at=BASE + 40, estimate_s=6.0, recurring="job", slot=BASE + 20,
+    tolerance_s=2.0, on_miss="skip", deadline=BASE + 30, expires_at=BASE + 40, estimate_s=6.0, recurring="job",
+    slot=BASE + 20,
 )  # fmt: skip
 SHELL_SPEC = TaskSpec(
     name="line", shell_line=f"echo {BAD}", shell="/bin/bash", stdin_text="read", reaction=True, env="e2", group="mail"
@@ -120,8 +121,8 @@ def make_everything() -> Changes:
     outcomes = ["succeeded", "failed", "interrupted", "lost", "cancelled", "not-counted", "not-started", None]
     attempt = AttemptRecord(
         task=full, number=9, started_at=BASE, ended_at=BASE + 1, run_s=1.0, outcome="failed", reason="retry",
-        exit_code=3, signal=15, core=True, cause="time limit", message=BAD, pid=7, cpu_user_s=0.5, cpu_system_s=0.25, max_rss=4096,
-        log_size=5, left_behind=1, log="/l/9.log", stderr_log="/l/9.err",
+        exit_code=3, signal=15, core=True, cause="time limit", message=BAD, pid=7, cpu_user_s=0.5, cpu_system_s=0.25,
+        max_rss=4096, log_size=5, left_behind=1, log="/l/9.log", stderr_log="/l/9.err",
     )  # fmt: skip
     return Changes(
         new=tasks,
