@@ -24,6 +24,7 @@ from cronoq_cli.config.paths import Paths
 from cronoq_cli.config.settings import Settings
 from cronoq_cli.config.space import decide_guard, read_space
 from cronoq_cli.errors import CronoqError, NotFoundError
+from cronoq_cli.logs.files import open_regular
 from cronoq_cli.model.words import format_size
 from cronoq_cli.store.sqlite.keeping import check_store
 from cronoq_cli.wire.requests import DaemonStatus
@@ -116,7 +117,7 @@ def _find_trouble(place: str) -> Finding | None:
 def find_holder(paths: Paths) -> int | None:
     """The pid of whoever holds the daemon's lock; None when nobody does. The file is not made."""
     try:
-        with open(os.fsencode(paths.lock_file), "rb") as file:
+        with open_regular(os.fsencode(paths.lock_file)) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:

@@ -16,6 +16,7 @@ from cronoq_cli.config.effective import Changes
 from cronoq_cli.config.loading import load_settings
 from cronoq_cli.config.paths import Paths, prepare_dirs
 from cronoq_cli.errors import ConflictError, InvalidError, StoreError
+from cronoq_cli.logs.files import open_regular
 from cronoq_cli.model.places import FILES_A_DIRECTORY
 from cronoq_cli.store.sqlite import open_reader
 from cronoq_cli.store.sqlite.keeping import back_up, check_store, find_next_id, put_back
@@ -123,7 +124,7 @@ def list_living_runners(paths: Paths) -> list[str]:
     except OSError:
         return []
     for name in names:
-        with contextlib.suppress(OSError), open(os.path.join(paths.runner_dir, name), "rb") as file:
+        with contextlib.suppress(OSError), open_regular(os.path.join(paths.runner_dir, name)) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:

@@ -22,6 +22,7 @@ import msgspec
 from cronoq_cli.client.connection import Connection, ConnectionLost, find_connection
 from cronoq_cli.config.paths import Paths, prepare_dirs
 from cronoq_cli.errors import CronoqError, NoDaemonError
+from cronoq_cli.logs.files import open_regular
 from cronoq_cli.wire.codec import ErrorMessage, RemoteError
 from cronoq_cli.wire.requests import DaemonStatus
 
@@ -154,7 +155,7 @@ def _await_rival(paths: Paths, deadline: float) -> None:
 def _read_holder(paths: Paths) -> dict[str, Any]:
     """What the lock file says of its holder: good enough to guess when to look again."""
     try:
-        with open(os.fsencode(paths.lock_file), "rb") as file:
+        with open_regular(os.fsencode(paths.lock_file)) as file:
             found = json.loads(file.read(4096))
     except (OSError, ValueError):
         return {}

@@ -31,6 +31,7 @@ MOST = 100
 """More than anybody reads."""
 MOST_LOOKED_AT = 150
 HIGHEST_DIGITS = 12
+_PLAIN_SIGNS = "_@%+=:,./-"
 
 _STATUSES: dict[str, Iterable[Status]] = {
     "task": Status,
@@ -142,9 +143,15 @@ def name_schedules(schedules: Iterable[Schedule]) -> Iterator[Candidate]:
 
 
 def format_candidates(found: Iterable[Sequence[str]]) -> str:
-    """A line for each: the word, a tab, what it is; words that no shell could take up are left out."""
-    lines = (f"{word}\t{escape_for_terminal(text)}\n" for word, text in found if word.isprintable() and " " not in word)
-    return "".join(lines)
+    """A line for each: the word, a tab, what it is; words that mean more to a shell than themselves are left out.
+
+    Bash puts them on its line as they are: one of a task called `$(reboot)` would be executed with the next Enter."""
+    return "".join(f"{word}\t{escape_for_terminal(text)}\n" for word, text in found if is_plain_word(word))
+
+
+def is_plain_word(word: str) -> bool:
+    """Whether every shell takes a word as it stands; letters and digits of all scripts are."""
+    return all(sign.isalnum() or sign in _PLAIN_SIGNS for sign in word)
 
 
 def parse_line(words: Sequence[str]) -> Complete:

@@ -19,7 +19,7 @@ from cronoq_cli.commands.render.notes import print_notes
 from cronoq_cli.commands.selectors import Selection, get_selector
 from cronoq_cli.commands.spec_options import find_named, parse_number, parse_since
 from cronoq_cli.errors import ConflictError, CronoqError, NotFoundError, UsageError
-from cronoq_cli.logs.files import measure_log
+from cronoq_cli.logs.files import measure_log, open_regular
 from cronoq_cli.logs.tail import Sink, Tail
 from cronoq_cli.model.moment import parse_moment
 from cronoq_cli.wire.requests import ShowTasks
@@ -165,7 +165,7 @@ def _pump(part: _Part, sink: Sink, lines: int | None) -> int:
 
 def _note_if_gone(context: Context, part: _Part) -> None:
     try:
-        with open(part.path, "rb"):
+        with open_regular(part.path):
             return
     except OSError:
         print_notes(context, [f"the log of task {part.task}, attempt {part.attempt}, is gone"])

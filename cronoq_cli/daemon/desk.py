@@ -21,6 +21,7 @@ from cronoq_cli.engine.blockers import tell_briefly
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.errors import InvalidError, NotFoundError, TryLaterError
 from cronoq_cli.logs.cap import can_cut
+from cronoq_cli.logs.files import open_regular
 from cronoq_cli.model.lifecycle import Status
 from cronoq_cli.model.places import log_places, report_name
 from cronoq_cli.model.snapshot import Defaults, describe_task
@@ -167,7 +168,7 @@ class Desk:
         """The last progress a running task has reported; its report file is read when somebody asks."""
         path = os.path.join(self.paths.logs_dir, report_name(record.id, record.attempt))
         try:
-            with open(path, "rb") as stream:
+            with open_regular(path, follow=False) as stream:
                 size = stream.seek(0, os.SEEK_END)
                 stream.seek(max(0, size - _REPORT_TAIL))
                 lines = stream.read(_REPORT_TAIL).decode("utf-8", "replace").split("\n")

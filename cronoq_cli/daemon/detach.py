@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import TextIOWrapper
 
 from cronoq_cli.errors import UsageError
 
@@ -134,8 +135,23 @@ def open_hooks_log(path: str) -> logging.Logger:
     return logger
 
 
+class _OwnFileHandler(logging.handlers.RotatingFileHandler):
+    """Follows no link that somebody has put in the place of the log."""
+
+    def _open(self) -> TextIOWrapper:
+        opened = open(  # noqa: SIM115  -- it stays open
+            self.baseFilename, self.mode, encoding=self.encoding, errors=self.errors, opener=_open_own
+        )
+        assert isinstance(opened, TextIOWrapper)
+        return opened
+
+
+def _open_own(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+
+
 def _open_file(path: str, *, delay: bool = False) -> logging.Handler:
-    return logging.handlers.RotatingFileHandler(
+    return _OwnFileHandler(
         path, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8", errors="backslashreplace", delay=delay
     )
 

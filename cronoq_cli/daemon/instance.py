@@ -15,6 +15,7 @@ import threading
 from typing import Any
 
 from cronoq_cli.errors import CronoqError, InvalidError
+from cronoq_cli.logs.files import open_regular
 
 
 class InstanceLock:
@@ -123,7 +124,7 @@ class InstanceLock:
     def read_holder(self) -> dict[str, Any]:
         """What the file says of its holder (`pid`, `host`, `boot_id`); empty when it says nothing usable."""
         try:
-            with open(os.fsencode(self.path), "rb") as file:
+            with open_regular(os.fsencode(self.path)) as file:
                 found = json.loads(file.read(4096))
         except (OSError, ValueError):
             return {}

@@ -16,7 +16,7 @@ import secrets
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,7 +44,9 @@ _NO_JOURNAL = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ELOOP,
 
 @dataclass(slots=True)
 class Runner:
-    """One runner as the daemon knows it. `heard`: its hello since the last connection has come."""
+    """One runner as the daemon knows it. `heard`: its hello since the last connection has come, and of one that takes
+    no starts any more what it was given ahead is back (`owes`: what is not). `speaks`: the version it wants to be
+    opened with; another than ours makes it a foreign one."""
 
     name: str
     journal: str
@@ -52,8 +54,10 @@ class Runner:
     link: Link | None = None
     heard: bool = False
     foreign: bool = False
+    speaks: int = VERSION
     pid: int | None = None
     known: set[tuple[int, int]] = field(default_factory=set)
+    owes: set[tuple[int, int]] = field(default_factory=set)
     sent: SentEnvironments = field(default_factory=SentEnvironments)
     process: subprocess.Popen[bytes] | None = None
 
@@ -110,6 +114,7 @@ class Runners:
         self._finding: dict[str, str] = {}
         self._attending: set[asyncio.Task[None]] = set()
         self._closing = False
+        self._launching = asyncio.Lock()
         self.compared = asyncio.Event()
 
     # -- start ---------------------------------------------------------------------------------------------------
@@ -155,12 +160,20 @@ class Runners:
         while await self._connect(runner):
             assert runner.link is not None
             await runner.link.gone.wait()
-            runner.link, runner.heard = None, False
+            self._lose_link(runner)
             if self._closing:
                 return
-            self._pause_starts()
         if not self._closing:
             await self._bury(runner)
+
+    def _lose_link(self, runner: Runner) -> None:
+        """What a runner knows, it must say anew; and the others too, since they were given starts after their hello."""
+        runner.link, runner.heard = None, False
+        if self._closing:
+            return
+        if self.compared.is_set():
+            self.ask_again()
+        self._pause_starts()
 
     async def _connect(self, runner: Runner) -> bool:
         """Connect and open, however often it must be tried; False when the runner is dead."""
@@ -179,7 +192,7 @@ class Runners:
 
     async def _open(self, runner: Runner) -> None:
         """Connect, and say the first word. Raises OSError, and StoreError where the store cannot be asked for it."""
-        first_word = self._build_open()
+        first_word = self._build_open(runner)
         connection = connect_unix(runner.socket, timeout_s=2.0)
         connection.setblocking(False)
         make = asyncio.get_running_loop().create_unix_connection
@@ -194,10 +207,10 @@ class Runners:
     def _make_link(self, runner: Runner) -> Link:
         return Link(lambda messages: self._hear(runner, messages))
 
-    def _build_open(self) -> dict[str, Any]:
+    def _build_open(self, runner: Runner) -> dict[str, Any]:
         return {
             "order": Order.OPEN,
-            "version": VERSION,
+            "version": runner.speaks,
             "store": self._scheduler.store.store_id(),
             "epoch": self._epoch,
             "lanes": self._lanes(),
@@ -213,7 +226,7 @@ class Runners:
                 runner.process.poll()
         self._runners.pop(runner.name, None)
         if self._current is runner:
-            self._current = next((other for other in self._runners.values() if not other.foreign), None)
+            self._current = self._find_own()
         if os.path.exists(runner.journal):
             log.warning("runner %s is gone; its tasks are looked for", runner.name)
             self._finding[runner.journal] = ""
@@ -229,15 +242,16 @@ class Runners:
         """Start a runner if none lives that takes work, however often it must be tried: the machine may lack processes
         or memory for a while. Meanwhile nothing starts, and the daemon serves."""
         tries = 0
-        while self._current is None and not self._closing:
-            try:
-                await self._launch()
-            except CronoqError as error:
-                delay_s = RELAUNCH_S[min(tries, len(RELAUNCH_S) - 1)]
-                tries += 1
-                log.error("%s; nothing starts until there is one, tried again in %g s", error.line(), delay_s)
-                self._pause_starts(error.message)
-                await asyncio.sleep(delay_s)
+        async with self._launching:
+            while self._current is None and not self._closing:
+                try:
+                    await self._launch()
+                except CronoqError as error:
+                    delay_s = RELAUNCH_S[min(tries, len(RELAUNCH_S) - 1)]
+                    tries += 1
+                    log.error("%s; nothing starts until there is one, tried again in %g s", error.line(), delay_s)
+                    self._pause_starts(error.message)
+                    await asyncio.sleep(delay_s)
 
     def _pause_starts(self, trouble: str | None = None) -> None:
         self.compared.clear()
@@ -321,11 +335,17 @@ class Runners:
         if self._scheduler.refusing is not None:
             return
         for message in messages:
-            try:
+            with self._passing_over(runner, message):
                 self._hear_one(runner, message)
-            except MALFORMED as error:
-                log.error("a report of runner %s is malformed (%s): %.200r", runner.name, error, message)
         self._scheduler.settle_parked()
+
+    @contextlib.contextmanager
+    def _passing_over(self, runner: Runner, message: dict[str, Any]) -> Iterator[None]:
+        """A malformed message is told and passed over; within a hello, it alone is."""
+        try:
+            yield
+        except MALFORMED as error:
+            log.error("a report of runner %s is malformed (%s): %.200r", runner.name, error, message)
 
     def _hear_one(self, runner: Runner, message: dict[str, Any]) -> None:
         match message.get("event"):
@@ -337,11 +357,24 @@ class Runners:
                 self._finding.pop(message["journal"], None)
                 self._compare()
             case Event.REFUSED:
-                self.on_fatal(ConflictError(f"the runner obeys a daemon with epoch {message.get('epoch')}"))
+                self._hear_refusal(runner, message)
             case Event.UNKNOWN:
                 self._hear_unknown(message)
             case _:
                 self._hear_report(message)
+                self._note_given_back(runner, message)
+
+    def _note_given_back(self, runner: Runner, message: dict[str, Any]) -> None:
+        """Of a runner that was closed, one start more is back, or has begun."""
+        parsed = parse_token(message["token"]) if runner.owes else None
+        if parsed is None or parsed[1:] not in runner.owes:
+            return
+        runner.owes.discard(parsed[1:])
+        if message["event"] == Event.REVOKED:
+            runner.known.discard(parsed[1:])
+        if not runner.owes:
+            runner.heard = True
+            self._compare()
 
     def _hear_report(self, message: dict[str, Any]) -> None:
         event = read_report_event(message)
@@ -366,32 +399,61 @@ class Runners:
             self._hear_foreign(runner)
         ended = [dict(record, event=Event.ENDED) for record in message.get("ended", [])]
         running = [dict(record, event=Event.STARTED) for record in message.get("running", [])]
-        runner.known = set()
-        for record in [*running, *ended, *({"token": token} for token in _list_other(message))]:
-            parsed = parse_token(record["token"])
-            if parsed is not None:
-                runner.known.add(parsed[1:])
+        waiting, later = message.get("waiting", []), message.get("later", [])
+        runner.known = _read_tokens([*(record["token"] for record in [*running, *ended]), *waiting, *later])
         for report in running:
-            self._hear_report(report)
-            self.recovered["adopted"] += self._counting
+            with self._passing_over(runner, report):
+                self._hear_report(report)
+                self.recovered["adopted"] += self._counting
         for report in ended:
-            self._hear_report(report)
-        runner.heard = True
+            with self._passing_over(runner, report):
+                self._hear_report(report)
+        runner.owes = set() if runner is self._current else self._retire(runner, waiting)
+        runner.heard = not runner.owes
         # What it was asked to find may have got lost with the connection; asked twice it answers once more.
         self._finding.update((journal, "") for journal, asked in self._finding.items() if asked == runner.name)
         self._send_finds()
         self._compare()
 
+    def _hear_refusal(self, runner: Runner, message: dict[str, Any]) -> None:
+        """A runner of another version is opened anew in its own; one that obeys a newer daemon ends this one."""
+        version, epoch = message.get("version"), message["epoch"]
+        if type(version) is int and version != runner.speaks and epoch <= self._epoch:
+            runner.speaks = version
+            if runner.link is not None:
+                runner.link.cut()
+            return
+        self.on_fatal(ConflictError(f"the runner obeys a daemon with epoch {epoch}"))
+
     def _hear_foreign(self, runner: Runner) -> None:
-        """A runner of another wire version keeps its tasks until they end; new ones go to a new runner."""
+        """A runner of another wire version keeps its tasks until they end; new ones go to another runner."""
+        if not runner.foreign:
+            log.info("runner %s is of version %s: it keeps its tasks until they end", runner.name, runner.speaks)
         runner.foreign = True
+        if self._current is runner:
+            self._current = self._find_own()
+            if self._current is None:
+                self._want_runner()
+            elif self._current.link is not None:
+                self._current.heard = False
+                self._current.link.cut()  # it may have been closed meanwhile; opened anew, it takes starts
+
+    def _retire(self, runner: Runner, waiting: list[str]) -> set[tuple[int, int]]:
+        """Only one runner takes starts: others are closed, and what they wait to start must be back (this is what)
+        before anything starts elsewhere, for none sees what room another has taken."""
         if runner.link is not None:
             runner.link.send([{"order": Order.CLOSE}])
-        if self._current is runner:
-            self._current = None
-            task = asyncio.get_running_loop().create_task(self._launch_at_last())
-            self._attending.add(task)
-            task.add_done_callback(self._attending.discard)
+        return _read_tokens(waiting)
+
+    def _find_own(self) -> Runner | None:
+        """A runner that takes starts, as far as is known."""
+        return next((runner for runner in self._runners.values() if not runner.foreign), None)
+
+    def _want_runner(self) -> None:
+        """Have one started beside those that live."""
+        task = asyncio.get_running_loop().create_task(self._launch_at_last())
+        self._attending.add(task)
+        task.add_done_callback(self._attending.discard)
 
     def _send_finds(self) -> None:
         """Ask the current runner to take over the journals of dead ones, once each."""
@@ -413,16 +475,16 @@ class Runners:
         known: set[tuple[int, int]] = set()
         for runner in self._runners.values():
             known |= runner.known
-        unknown = self._scheduler.apply(RunnersCompared(known))
+        unknown = self._scheduler.apply(RunnersCompared(known, several=len(self._runners) > 1))
         if self._counting:
             self.recovered["requeued"] += len(unknown)
             self._counting = False
         self.compared.set()
 
 
-def _list_other(hello: dict[str, Any]) -> list[str]:
-    """Tokens a hello knows of without telling more: what waits, and ends that follow it."""
-    return [*hello.get("waiting", []), *hello.get("later", [])]
+def _read_tokens(tokens: list[str]) -> set[tuple[int, int]]:
+    """Task and attempt of each; what is no token of ours is left out."""
+    return {parsed[1:] for parsed in map(parse_token, tokens) if parsed is not None}
 
 
 def _chunks(orders: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:

@@ -74,7 +74,9 @@ def _fill_jointly(state: State, pools: list[LivePool], now: Now) -> None:
 
 def _fill_ahead(state: State, pool: LivePool, now: Now) -> None:
     """Give orders ahead of need, where nothing but the order of one pool decides."""
-    if not state.leases or state.pinned or not pool.is_simple or pool.plan.fair_share or pool.reserves:
+    if not state.leases or state.several_runners or state.pinned:
+        return
+    if not pool.is_simple or pool.plan.fair_share or pool.reserves:
         return
     if pool.awaits_leases():
         return  # what comes back may go before what would be given now, and have that recalled in turn, without end

@@ -329,7 +329,7 @@ def apply_runners_compared(state: State, event: RunnersCompared, now: Now) -> li
     for task in at_runner:
         if (task.id, task.attempt_at_runner) in event.known:
             _order_again(state, task)
-    state.compared, state.runner_trouble = True, None
+    state.compared, state.runner_trouble, state.several_runners = True, None, event.several
     occurrences.look_at_waiting(state, now)
     state.wake_all()
     return [task.id for task in unknown]

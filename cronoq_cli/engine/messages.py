@@ -172,9 +172,12 @@ class LeaseReturned:
 
 @dataclass(slots=True)
 class RunnersCompared:
-    """All runners have said what they know: what nobody knows of never started, or is lost when a start was seen."""
+    """All runners have said what they know: what nobody knows of never started, or is lost when a start was seen.
+
+    `several`: more than one lives, so none can tell by its own whether a pool has room."""
 
     known: set[tuple[int, int]]
+    several: bool = False
 
 
 @dataclass(slots=True)

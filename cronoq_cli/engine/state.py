@@ -55,6 +55,8 @@ class State:
     stopping: bool = False
     draining: bool = False
     compared: bool = True
+    several_runners: bool = False
+    """Nothing is given ahead then: what starts by itself in one runner would not see what the other runs."""
     runner_trouble: str | None = None
     """Why there is no runner; None where none is missing, or it is only awaited."""
     leases: bool = True

@@ -74,12 +74,21 @@ def find_cut(file: BinaryIO) -> tuple[int, int]:
     return (HEAD_KEPT, end) if end > HEAD_KEPT else (0, 0)
 
 
+def open_regular(path: str | bytes, *, follow: bool = True) -> BinaryIO:
+    """An ordinary file for reading, unbuffered. Raises OSError for all else, and without `follow` for a link: whoever
+    opens a pipe that somebody has put in the place of a file waits for ever."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
+    descriptor = os.open(path, flags)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "not an ordinary file", os.fsdecode(path))
+    return open(descriptor, "rb", buffering=0)
+
+
 def measure_log(path: str) -> tuple[int | None, int]:
     """Bytes that were written to a log, None when it is not there; and how many of them a cap has cut out."""
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            return None, 0
-        with open(path, "rb", buffering=0) as file:
+        with open_regular(path) as file:
             cut_from, cut_to = find_cut(file)
             return file.seek(0, os.SEEK_END), cut_to - cut_from
     except OSError:

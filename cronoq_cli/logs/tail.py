@@ -10,7 +10,7 @@ import stat
 from collections.abc import Callable
 from typing import BinaryIO
 
-from cronoq_cli.logs.files import BLOCK, cut_notice, find_data, find_tail_offset
+from cronoq_cli.logs.files import BLOCK, cut_notice, find_data, find_tail_offset, open_regular
 from cronoq_cli.model.log_cap import HEAD_KEPT
 
 Sink = Callable[[bytes], None]
@@ -77,7 +77,7 @@ class Tail:
         try:
             if not stat.S_ISREG(os.stat(self.path).st_mode):
                 return False
-            self._file = open(self.path, "rb", buffering=0)  # noqa: SIM115
+            self._file = open_regular(self.path)
         except FileNotFoundError:
             return False
         if self._lines is not None:

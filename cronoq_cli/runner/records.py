@@ -9,19 +9,25 @@ import math
 import os
 import signal
 import sys
-from typing import Any, Final
+from typing import Final
 
 from cronoq_cli.runner.attempt import Attempt, encode_text
 from cronoq_cli.runner.journal import Record, open_locked, read_records
 from cronoq_cli.wire.runner import Event
 
-_MALFORMED: Final = (KeyError, OverflowError, TypeError, ValueError)
+_MALFORMED: Final = (AttributeError, KeyError, OverflowError, TypeError, ValueError)
 _NUMBER: Final = (int, float)
 # What an end may hold, apart from None; what is not named here may be anything.
 _END_TYPES: Final[dict[str, tuple[type, ...]]] = {
     "started_at": _NUMBER, "ended_at": _NUMBER, "run_s": _NUMBER, "pid": (int,), "exit_code": (int,), "signal": (int,),
     "cause": (str,), "error": (dict,), "report": (list,), "cpu_user_s": _NUMBER, "cpu_system_s": _NUMBER,
     "max_rss": (int,), "log_size": (int,), "left_behind": (int,),
+}  # fmt: skip
+
+
+_BEGIN_TYPES: Final[dict[str, tuple[type, ...]]] = {
+    "at": _NUMBER, "awake": _NUMBER, "grace_s": _NUMBER, "stop_signal": (int,), "log": (str,), "stderr_log": (str,),
+    "report": (str,),
 }  # fmt: skip
 
 
@@ -87,7 +93,7 @@ def open_contents(path: bytes) -> tuple[int | None, Contents]:
 
 def restore_attempt(begin: Record, noted: Record | None) -> Attempt:
     """The attempt of a start whose end nobody saw. Raises KeyError, OverflowError, TypeError or ValueError."""
-    _check(begin, {"at": _NUMBER, "awake": _NUMBER, "grace_s": _NUMBER, "stop_signal": (int,)})
+    _check(begin, _BEGIN_TYPES)
     attempt = Attempt(begin, None)
     if not 0 < attempt.stop_signal < signal.NSIG:
         raise ValueError("stop_signal")
@@ -95,7 +101,7 @@ def restore_attempt(begin: Record, noted: Record | None) -> Attempt:
     attempt.started_at = begin.get("at")
     attempt.started_awake = float(begin.get("awake") or 0.0)
     logs = (begin.get("log"), begin.get("stderr_log"))
-    attempt.logs = tuple(encode_text(_get_text(path)) for path in logs if path)
+    attempt.logs = tuple(encode_text(path) for path in logs if path)
     if noted is not None:
         attempt.pid, attempt.ticks = noted.get("pid"), noted.get("ticks")
     return attempt
@@ -112,17 +118,15 @@ def _check_end(record: Record) -> None:
 
 def _check(record: Record, types: dict[str, tuple[type, ...]]) -> None:
     """Raises ValueError where a field is none of its types, or no number that counts; KeyError without a token."""
-    if not encode_text(_get_text(record["token"])):
+    token = record["token"]
+    store, task, attempt = token.split(":")
+    if not (encode_text(store) and task.isdecimal() and attempt.isdecimal()):
         raise ValueError("token")
     for name, wanted in types.items():
         value = record.get(name)
         if value is None:
             continue
-        if not isinstance(value, wanted) or (isinstance(value, float) and not math.isfinite(value)):
+        if not isinstance(value, wanted) or isinstance(value, bool):
             raise ValueError(name)
-
-
-def _get_text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r:.40} is no text")
-    return value
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(name)

@@ -74,6 +74,55 @@ def test_links_that_a_task_puts_in_the_place_of_anothers_files_are_not_followed(
     assert cronoq.wait_for(cronoq.submit("--", "true"))["status"] == "succeeded"
 
 
+def test_pipes_that_a_task_puts_in_the_place_of_its_files_hold_up_nobody(cronoq: Any, tmp_path: Path) -> None:
+    script = (
+        "for f in $CRONOQ_REPORT ${CRONOQ_REPORT%report}log; do rm -f $f; mkfifo $f; done; touch made; exec sleep 1000"
+    )
+    task = cronoq.submit("-C", tmp_path, "--", "sh", "-c", script)
+    cronoq.wait_until((tmp_path / "made").exists, what="the pipes")
+    for words in (("ls",), ("show", task), ("ls", "--json"), ("metrics",), ("logs", task), ("explain", task)):
+        assert cronoq(*words, timeout=20).returncode in (0, 1, 3), words
+    cronoq.ok("cancel", task)
+    assert cronoq.wait_for(task)["status"] == "cancelled"
+    assert cronoq.wait_for(cronoq.submit("--", "true"))["status"] == "succeeded"
+
+
+def test_what_a_task_puts_among_the_files_of_the_state_directory_is_no_journal_and_no_log(cronoq: Any) -> None:
+    cronoq.wait_for(cronoq.submit("--", "true"))
+    cronoq.ok("daemon", "stop")
+    precious = cronoq.home.parent / "precious"
+    precious.write_text("precious\n")
+    runners = cronoq.home / "runners"
+    os.mkfifo(runners / "pipe.journal")
+    (runners / "link.journal").symlink_to(precious)
+    (runners / "directory.journal").mkdir()
+    (runners / "text.journal").write_text('{"record":"begin","token":""}\nno record\n[]\n')
+    assert cronoq.wait_for(cronoq.submit("--", "true"))["status"] == "succeeded"
+    cronoq.ok("daemon", "stop")
+    (cronoq.home / "daemon.log").unlink()
+    (cronoq.home / "daemon.log").symlink_to(precious)
+    refused = cronoq("daemon", "start")
+    assert refused.returncode == 5
+    assert "daemon.log" in refused.stderr
+    (cronoq.home / "daemon.log").unlink()
+    cronoq.ok("daemon", "start")
+    assert precious.read_text() == "precious\n"
+
+
+def test_a_task_that_removes_its_files_or_kills_the_runner_costs_no_other_task(cronoq: Any, tmp_path: Path) -> None:
+    waits = "until [ -e go ]; do sleep 0.05; done; exit 5"
+    other = cronoq.submit("-C", tmp_path, "--on-lost", "requeue", "--", "sh", "-c", waits)
+    cronoq.wait_for(other, "running")
+    gone = cronoq.submit("--", "sh", "-c", "rm -f $CRONOQ_REPORT ${CRONOQ_REPORT%report}log; echo gone; exit 3")
+    assert cronoq.wait_for(gone)["exit_code"] == 3
+    assert cronoq("logs", gone).returncode in (0, 3)
+    killer = cronoq.submit("--", "sh", "-c", "kill -KILL $PPID; sleep 1000")
+    ended = cronoq.wait_for(killer, within_s=60)
+    assert "lost" in ended["reason"]
+    (tmp_path / "go").touch()
+    assert cronoq.wait_for(other, within_s=60)["exit_code"] == 5
+
+
 @pytest.mark.parametrize("colour", ["never", "always"])
 def test_escapes_in_what_others_wrote_are_shown_and_not_obeyed(cronoq: Any, colour: str) -> None:
     script = "printf 'message=%s\\n' \"$1\" | head -1 >> $CRONOQ_REPORT; exit 3"

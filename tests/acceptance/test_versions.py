@@ -120,6 +120,29 @@ def test_a_newer_client_restarts_an_older_daemon_and_the_tasks_go_on(make_cronoq
     assert newer.find_daemon() == status["pid"]
 
 
+def test_a_runner_of_an_older_version_keeps_its_tasks_while_new_ones_go_to_a_new_one(make_cronoq, tmp_path) -> None:
+    cronoq = make_cronoq()
+    cronoq.configure("[pools.default]\nworkers = 2\n")
+    waits = "until test -e {}; do sleep 0.05; done; exit {}"
+    first = cronoq.submit("--", "sh", "-c", waits.format(tmp_path / "go", 8))
+    second = cronoq.submit("--", "sh", "-c", waits.format(tmp_path / "never", 9))
+    for task_id in (first, second):
+        cronoq.wait_for(task_id, "running")
+    (old,) = cronoq.list_runners()
+    newer = make_newer(cronoq, tmp_path, 2, runner=2)
+    third = newer.submit("--", "sh", "-c", "exit 3")
+    assert newer.status()["recovered"]["adopted"] == 2
+    assert newer.show(third)["status"] == "ready", "the old one's tasks have their slots still"
+    newer.ok("cancel", second)
+    assert newer.wait_for(third)["exit_code"] == 3
+    assert len(newer.list_runners()) == 2
+    (tmp_path / "go").touch()
+    assert newer.wait_for(first)["exit_code"] == 8
+    newer.wait_until(lambda: old not in newer.list_runners(), what="the end of the old runner")
+    assert newer.wait_for(newer.submit("--", "sh", "-c", "exit 4"))["exit_code"] == 4
+    assert newer.show(second)["status"] == "cancelled"
+
+
 def test_without_auto_upgrade_a_newer_client_says_so_and_works_as_far_as_it_goes(make_cronoq, tmp_path) -> None:
     cronoq = make_cronoq()
     cronoq.configure("[daemon]\nauto_upgrade = false\n")
@@ -135,15 +158,16 @@ def test_without_auto_upgrade_a_newer_client_says_so_and_works_as_far_as_it_goes
     assert make_newer(cronoq, tmp_path, 2)("daemon", "status").returncode == 0
 
 
-def make_newer(cronoq: Any, tmp_path: Path, protocol: int = 1) -> Any:
-    """The same home through an installation whose version is 99.0."""
-    root, installed = Path(__file__).parents[2], tmp_path / f"newer{protocol}"
+def make_newer(cronoq: Any, tmp_path: Path, protocol: int = 1, *, runner: int = 1) -> Any:
+    """The same home through an installation whose version is 99.0, with these versions of its protocols."""
+    root, installed = Path(__file__).parents[2], tmp_path / f"newer{protocol}.{runner}"
     package = installed / "cronoq_cli"
     shutil.copytree(root / "cronoq_cli", package, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
     for name, old, new in (
         ("__init__.py", f'"{__version__}"', '"99.0"'),
         ("entry/fast.py", f'b"{__version__}"', 'b"99.0"'),
         ("wire/version.py", "PROTOCOL = 1", f"PROTOCOL = {protocol}"),
+        ("wire/runner.py", "VERSION: Final = 1", f"VERSION: Final = {runner}"),
     ):
         text = (package / name).read_text()
         assert old in text

@@ -111,6 +111,13 @@ def test_lines_are_safe_for_a_shell() -> None:
 
 
 @pytest.mark.parametrize(
+    "name", ["$(reboot)", "`reboot`", "a;b", "a|b", "a&b", "a>b", "a*", "'", "\\", "~root", "{a,b}", "!1"]
+)
+def test_a_name_that_a_shell_would_act_on_is_not_put_on_its_line(name: str) -> None:
+    assert format_candidates([(name, ""), ("größe-1.2:3/x@y", "")]) == "größe-1.2:3/x@y\t\n"
+
+
+@pytest.mark.parametrize(
     ("line", "request_"),
     [
         ([], Complete(kinds=[""])),

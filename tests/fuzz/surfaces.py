@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +15,7 @@ from random import Random
 from typing import Any, get_args
 from zoneinfo import ZoneInfo
 
+from cronoq_cli.commands.environment import parse_env_file
 from cronoq_cli.commands.selectors import Selection, find_selector, parse_statuses
 from cronoq_cli.config.live import parse_pool_changes
 from cronoq_cli.config.loading import parse_settings
@@ -29,14 +31,17 @@ from cronoq_cli.model.policy import AttemptEnd, Policy, judge, read_report
 from cronoq_cli.model.resource import parse_amount, parse_rate, parse_use
 from cronoq_cli.model.task import Backoff, OnLost
 from cronoq_cli.model.words import parse_exit_codes, parse_key, parse_signal, parse_size, parse_tag
+from cronoq_cli.runner.attempt import Outcome, format_ended
 from cronoq_cli.runner.lanes import Lanes
 from cronoq_cli.runner.loop import Loop
 from cronoq_cli.runner.orders import Orders
+from cronoq_cli.runner.records import read_contents, restore_attempt
 from cronoq_cli.runner.report import parse_report
 from cronoq_cli.runner.supervisor import Supervisor
 from cronoq_cli.wire import codec
-from cronoq_cli.wire.requests import Request
-from cronoq_cli.wire.runner import Decoder, encode_frame
+from cronoq_cli.wire.requests import Reply, Request
+from cronoq_cli.wire.runner import Decoder, encode_frame, format_message
+from cronoq_cli.wire.schedules import ApplySchedules, Schedules
 from tests.commands.conftest import Caller
 
 NOW = 1_790_000_000.0
@@ -251,6 +256,46 @@ def try_report(data: bytes) -> None:
     json.dumps([report.progress, report.outputs, report.message])
 
 
+def try_journal(data: bytes) -> None:
+    """What a dead runner, or a disk, has left: records that are none are passed over, and what is told is JSON."""
+    descriptor = os.memfd_create("journal")
+    try:
+        os.write(descriptor, data)
+        contents = read_contents(descriptor)
+    finally:
+        os.close(descriptor)
+    for token in contents.list_open():
+        attempt = restore_attempt(contents.begun[token], contents.pids.get(token))
+        json.loads(format_ended(attempt, Outcome(run_s=1.0)))
+    for record in contents.ended.values():
+        read_report_event(json.loads(format_message(record)))
+
+
+def try_env_file(data: bytes) -> None:
+    """A file of `--env-file`."""
+    with contextlib.suppress(UsageError, InvalidError):
+        parse_env_file(text_of(data), "env", {"A": "b"})
+
+
+def try_submit_words(data: bytes) -> None:
+    """The words of `submit`, divided by NUL: a request, or one line that says what was wrong."""
+    caller = Caller("/")
+    line = caller("submit", *(text_of(word) for word in data.split(b"\0")))
+    assert line.status in (0, 1, 2, 3, 4, 7, 75, 125), (line.status, line.err)
+    assert line.status == 0 or (line.err.startswith("cronoq") and "Traceback" not in line.err), line.err
+
+
+def try_schedules(data: bytes) -> None:
+    """What `recurring import -` reads: schedules as TOML or a crontab, all of them or none."""
+    caller = Caller("/")
+    caller.stdin = data
+    for kind in (Schedules, ApplySchedules):
+        caller.gateway.answer(kind, Reply(doc={"recurring": []}))
+    line = caller("recurring", "import", "-")
+    assert line.status in (0, 1, 2, 7), (line.status, line.err)
+    assert "Traceback" not in line.err, line.err
+
+
 def try_batch(data: bytes) -> None:
     """The lines of `submit --batch -`: queued whole, or refused in one line and nothing queued."""
     caller = Caller("/")
@@ -290,6 +335,16 @@ _REPORTS: list[dict[str, Any]] = [
     },
     {"event": "revoked", "token": "s:1:1"},
     {"event": "unknown", "token": "s:1:1"},
+]  # fmt: skip
+_RECORDS: list[dict[str, Any]] = [
+    {"record": "boot", "runner": "r", "boot_id": "b", "pid": 1, "ticks": 2, "version": 1, "socket": "/s"},
+    {
+        "record": "begin", "token": "s:1:1", "stop_signal": 15, "grace_s": 5.0, "at": 1.5, "awake": 2.5, "log": "/l",
+        "stderr_log": None, "report": "/r",
+    },
+    {"record": "pid", "token": "s:1:1", "pid": 7, "ticks": 8},
+    {**_REPORTS[1], "token": "s:2:1"},
+    {"record": "forgot", "tokens": ["s:2:1"]},
 ]  # fmt: skip
 _LINE = codec.encode_line(codec.CommandLine(["submit", "-n", "x", "true"], "/", {"A": "b"}, 18))
 _REQUEST = b'{"protocol":1,"client":"0.1.0","request":{"type":"cancel","select":{"refs":["3"],"tags":{"a":null}}}}'
@@ -383,6 +438,37 @@ SURFACES: dict[str, Surface] = {
         try_report,
         [b"outcome=retry\nretry_after=30s\n", b"progress=12/50\noutput.A=b\nmessage=hi\n", b"outcome=dead\n"],
         [b"outcome=", b"progress=", b"1/0", b"retry_after=", b"output.", b"not-counted"],
+    ),
+    "journal": Surface(
+        try_journal,
+        [_dump(record) + b"\n" + b"\n".join(map(_dump, _RECORDS[:4])) + b"\n" for record in _RECORDS],
+        [b'"record"', b'"token"', b'"begin"', b'"forgot"', b'"s:1:1"', b'"awake"'],
+        is_json=True,
+    ),
+    "env-file": Surface(
+        try_env_file,
+        [b"A=b\nexport C='d e'\n# no\n\nE=\"f\\n\"\n", b"A\nB=\xff\n"],
+        [b"export ", b"'", b'"', b"\\\n", b"=", b"#"],
+    ),
+    "submit-words": Surface(
+        try_submit_words,
+        [
+            b"-n\0x\0--retries\x002\0--backoff\0fixed:1s\0--\0true",
+            b"--after\x001,last\0-t\0a=b\0--in\x001h\0-c\0echo hi",
+            b"--array\x000-9%3\0--use\0gpu=1\0--slots\x002\0--deadline\0+2h\0echo\0{}",
+            b"--start-at\0tomorrow 03:00\0--tolerance\x005s\0--on-miss\0skip\0-E\0A=b\0--key\0k\0--once\0make",
+        ],
+        [b"\0--", b"--json", b"--hold", b"--priority\0high", b"--umask\0", b"--nice\0", b"--group\0", b"--on\0a=b"],
+    ),
+    "schedules": Surface(
+        try_schedules,
+        [
+            b'[recurring.a]\ncron = "0 3 * * *"\ntz = "UTC"\ncommand = ["x", "y"]\n',
+            b'[recurring.b]\nevery = "10s"\nshell = "z"\noverlap = "queue"\n',
+            b"*/5 * * * * echo hi\n@daily run\n",
+            b"# name: nightly\n# cronoq: --overlap queue\n30 2 * * * echo x\n",
+        ],
+        [b"[recurring.x]", b"cron = ", b"every = ", b"# cronoq: ", b"--tz ", b"on_failure", b"@reboot", b"overlap"],
     ),
     "batch": Surface(
         try_batch,

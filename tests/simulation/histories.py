@@ -179,6 +179,8 @@ def do_rival(world: World, _number: int) -> None:
         world.base.epoch += 1
 
 
+_UPGRADED = "program upgraded"
+
 STEPS: dict[str, tuple[int, Callable[[World, int], Any]]] = {
     "submit": (11, do_submit),
     "turn": (30, lambda world, number: world.turn()),
@@ -200,19 +202,32 @@ STEPS: dict[str, tuple[int, Callable[[World, int], Any]]] = {
     "daemon dies soon": (3, do_crash_soon),
     "runner killed": (1, World.kill_runner),
     "runner leaves": (1, lambda world, number: world.leave_idle_runner()),
+    _UPGRADED: (1, lambda world, number: world.upgrade()),
     "connection cut": (1, World.cut),
     "report repeated": (6, World.repeat_report),
     "commit fails": (2, do_fault),
     "rival": (1, do_rival),
 }
 _WORDS = list(STEPS)
-_WEIGHTS = [weight for weight, _ in STEPS.values()]
+_FAULTS = {
+    "asleep", "clock set", "daemon killed", "daemon dies soon", "runner killed", "connection cut",
+    "commit fails", "rival",
+}  # fmt: skip
+_CALM, _SLOW = (1, 1, 6, 30), (1, 6, 30)
+"""So many times rarer are faults in some histories, and ends of processes: where one follows on the heels of the other,
+much never has the time to happen, and where tasks are short, nothing outlives a daemon or works beside a successor."""
 
 
 def draw_history(seed: int, steps: int) -> list[Step]:
-    """The history of a seed."""
+    """The history of a seed. Two of three are full of faults; in the third they are rarer, tasks may be long, and the
+    program is upgraded, so that runners of two versions work side by side."""
     draw = Random(seed)
-    return [(word, draw.randrange(1 << 30)) for word in draw.choices(_WORDS, _WEIGHTS, k=steps)]
+    weights: list[float] = [0 if word == _UPGRADED else weight for word, (weight, _) in STEPS.items()]
+    if seed % 3 == 0:
+        calm, slow = draw.choice(_CALM), draw.choice(_SLOW)
+        rarer = {**dict.fromkeys(_FAULTS, calm), "process ends": slow, _UPGRADED: 1}
+        weights = [weight / rarer.get(word, 1) for word, (weight, _) in STEPS.items()]
+    return [(word, draw.randrange(1 << 30)) for word in draw.choices(_WORDS, weights, k=steps)]
 
 
 def play(history: list[Step], make_world: MakeWorld = World) -> World:

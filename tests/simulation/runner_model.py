@@ -73,6 +73,7 @@ class RunnerModel:
         self.journal = f"/sim/{name}.journal"
         self.world = world
         self.link: Link | None = None
+        self.version = VERSION
         self.epoch = -1
         self.lanes: dict[str, int] = {}
         self.waiting: dict[str, Message] = {}
@@ -126,7 +127,7 @@ class RunnerModel:
                 self.lanes.update(message["lanes"])
             case Order.START:
                 if token not in self.waiting and not self._tell(token):
-                    self.waiting[token] = message
+                    self._take_start(token, message)
             case Order.STOP:
                 self._stop(token, message)
             case Order.REVOKE:
@@ -142,14 +143,14 @@ class RunnerModel:
                     self._revoke(one)
 
     def _open(self, message: Message) -> None:
-        if message["epoch"] < self.epoch:
-            self.say({"event": Event.REFUSED, "epoch": self.epoch})
+        if message["epoch"] < self.epoch or message["version"] != self.version:
+            self.say({"event": Event.REFUSED, "epoch": self.epoch, "version": self.version})
             return
-        self.epoch, self.lanes = message["epoch"], dict(message["lanes"])
+        self.epoch, self.lanes, self.closing = message["epoch"], dict(message["lanes"]), False
         self.say(
             {
                 "event": Event.HELLO,
-                "version": VERSION,
+                "version": self.version,
                 "runner": self.name,
                 "pid": 1,
                 "epoch": self.epoch,
@@ -159,6 +160,12 @@ class RunnerModel:
                 "later": [],
             }
         )
+
+    def _take_start(self, token: str, message: Message) -> None:
+        if self.closing:
+            self._answer(Event.REVOKED, token)
+        else:
+            self.waiting[token] = message
 
     def _stop(self, token: str, message: Message) -> None:
         if self.waiting.pop(token, None) is not None:
@@ -186,8 +193,9 @@ class RunnerModel:
         if path in self.taken:
             return
         journal = self.world.journals.get(path)
-        if journal is None:
-            self.say({"event": Event.FOUND, "journal": path})
+        held = any(path in other.taken for other in self.world.runners.values())
+        if journal is None or held:
+            self.say({"event": Event.FOUND, "journal": path, "error": "its runner is alive" if held else None})
             return
         self.taken[path] = journal
         for token, report in list(journal.ended.items()):

@@ -11,7 +11,9 @@ import pytest
 
 from cronoq_cli.engine.messages import Newcomer, RunnerGone, RunnersCompared, Start, Submitted
 from tests.engine.story import Story, spec
-from tests.simulation.histories import Step, draw_history, find_fault, play, search, shrink
+from tests.simulation.histories import STEPS as STEPS_BY_NAME
+from tests.simulation.histories import Step, draw_history, find_fault, play, search, shrink, silence
+from tests.simulation.loop import running
 from tests.simulation.planted import PLANTED
 from tests.simulation.world import World
 
@@ -61,6 +63,21 @@ def test_histories_reach_what_they_are_for() -> None:
     assert any(attempt.number > 1 for world in worlds for attempt in world.base.attempts.values())
 
 
+def test_histories_have_runners_of_two_versions_at_work_and_journals_taken_over_beside_them() -> None:
+    seen: set[str] = set()
+    for seed in range(0, 180, 3):
+        world = World()
+        with running(world.loop), silence():
+            for word, number in draw_history(seed, 500):
+                STEPS_BY_NAME[word][1](world, number)
+                living = list(world.runners.values())
+                seen |= {"two at work"} if sum(bool(one.running) for one in living) > 1 else set()
+                seen |= {"taking over"} if len(living) > 1 and any(one.taken for one in living) else set()
+        if len(seen) == 2:
+            return
+    pytest.fail(f"of both there was only {seen}")
+
+
 def test_shrinking_leaves_only_what_is_needed() -> None:
     history: list[Step] = draw_history(3, 200)
     small = shrink(history, PLANTED["acknowledge before commit"])
@@ -79,6 +96,56 @@ FOUND: dict[str, list[Step]] = {
         ("reports arrive", 298382051),
         ("orders arrive", 934801251),
         ("reports arrive", 1902309),
+    ],
+    "what waited in an old runner started beside what a new one had started, beyond the pool's size": [
+        ("submit", 1054758512),
+        ("submit", 548531840),
+        ("turn", 80755162),
+        ("cancel", 417679557),
+        ("submit", 501916820),
+        ("submit", 1037713354),
+        ("orders arrive", 176061367),
+        ("submit", 525810405),
+        ("submit", 920519101),
+        ("cancel", 1057979872),
+        ("submit", 614219641),
+        ("submit", 58996285),
+        ("reports arrive", 936206398),
+        ("turn", 933209116),
+        ("rival", 253838606),
+        ("orders arrive", 1064100032),
+        ("schedule", 1053742333),
+        ("turn", 33997539),
+        ("submit", 1028673968),
+        ("process ends", 419660659),
+        ("orders arrive", 737954032),
+        ("turn", 473178809),
+        ("reports arrive", 582096013),
+        ("submit", 157573055),
+        ("submit", 114088717),
+        ("reports arrive", 469411057),
+        ("turn", 183284036),
+        ("orders arrive", 1010080225),
+        ("program upgraded", 48314393),
+        ("submit", 363407128),
+        ("time passes", 982828831),
+    ],
+    "one of two connections broke, and an old word of the other was taken for all it knew": [
+        ("submit", 157177291),
+        ("program upgraded", 305276868),
+        ("orders arrive", 669709628),
+        ("submit", 627277076),
+        ("reports arrive", 793849309),
+        ("reports arrive", 586507000),
+        ("orders arrive", 837367395),
+        ("reports arrive", 402019390),
+        ("orders arrive", 76455271),
+        ("reports arrive", 654925325),
+        ("connection cut", 355147184),
+        ("turn", 964921557),
+        ("reports arrive", 551317420),
+        ("orders arrive", 570494446),
+        ("reports arrive", 441810442),
     ],
     "a dead runner's journal was never taken over when the order to do so got lost": [
         ("commit fails", 241747021),

@@ -24,6 +24,7 @@ from cronoq_cli.errors import CronoqError, StoreBusyError, StoreFullError
 from cronoq_cli.store.contract import Changes
 from cronoq_cli.store.memory import MemoryBase, MemoryStore
 from cronoq_cli.wire.requests import Reply, Request
+from cronoq_cli.wire.runner import VERSION
 from tests.simulation.loop import Clock, Loop
 from tests.simulation.promises import BrokenPromise, Promises
 from tests.simulation.runner_model import LIVE_REPORTS, Journal, Link, RunnerModel
@@ -88,6 +89,9 @@ class SimRunners(Runners):
             self._current = runner
         self.open(runner, model)
 
+    def _want_runner(self) -> None:
+        self.attend(self.world.launch_runner())
+
     def open(self, runner: Runner, model: RunnerModel) -> None:
         """Connect anew: the runner drops what was under way on its old connection."""
         if model.link is not None:
@@ -95,24 +99,23 @@ class SimRunners(Runners):
         link: Any = Link(self.world, model)
         model.link = runner.link = link
         runner.heard, runner.sent = False, type(runner.sent)()
-        link.send([self._build_open()])
+        link.send([self._build_open(runner)])
 
     def notice(self, runner: Runner) -> None:
         """A connection has broken: connect anew, or bury a runner that is dead."""
-        runner.link, runner.heard = None, False
-        self._pause_starts()
+        self._lose_link(runner)
         model = self.world.runners.get(runner.name)
         if model is not None:
             self.open(runner, model)
             return
         self._runners.pop(runner.name, None)
         if self._current is runner:
-            self._current = next(iter(self._runners.values()), None)
+            self._current = self._find_own()
         if runner.journal in self.world.journals:
             self._finding[runner.journal] = ""
         self.ask_again()
         if self._current is None:
-            self.attend(self.world.launch_runner())
+            self._want_runner()
         self._send_finds()
         self._compare()
 
@@ -323,11 +326,21 @@ class World:
         return True
 
     def leave_idle_runner(self) -> None:
-        """A runner nobody speaks with and that has nothing left goes."""
+        """A runner that has nothing left goes, where nobody speaks with it or it was closed."""
         for name, model in list(self.runners.items()):
             connected = model.link is not None and model.link.open
-            if model.idle and not connected and not model.taken and not (model.link and model.link.to_runner):
+            wanted = (connected and not model.closing) or bool(model.link and model.link.to_runner)
+            if model.idle and not model.taken and not wanted:
                 del self.runners[name]
+                if model.link is not None:
+                    model.link.cut()
+
+    def upgrade(self) -> None:
+        """The program is replaced and its daemon with it: the runners that live are of an older version now."""
+        for model in self.runners.values():
+            model.version = VERSION - 1
+        self.kill_daemon()
+        self.start_daemon()
 
     # -- time ----------------------------------------------------------------------------------------------------------
 
