@@ -112,6 +112,9 @@ def note_clocks(state: State, now: Now) -> None:
 def look_anew(state: State, now: Now) -> None:
     """Find the next slot of every schedule again: the clock is another one. Intervals go on, by another time of day."""
     for one in state.schedules.by_name.values():
+        for task in list_live(state, one) if one.spec.reserve else ():
+            if task.attempt == 0:
+                note_start(state, one, task, now)  # set back, it is ahead of its start again
         find_next(state, one, now)
         if one.spec.expr is not None:
             arm(state, one)
@@ -169,7 +172,11 @@ def _decide_cron(state: State, one: LiveSchedule, now: Now) -> None:
     pass_over(state, one, MISSED, due.missed, now, more=due.more_missed)
     pass_over(state, one, LEFT_OUT, due.skipped, now)
     submitted = _submit_all(state, one, due.run, now)
-    put_state(one, recurrence.settle(spec, one.state, due, submitted=submitted, now=clock, zone=zone), now.wall)
+    before = one.state
+    after = recurrence.settle(spec, before, due, submitted=submitted, now=clock, zone=zone)
+    if spec.reserve:  # decided ahead, and yet to be shown as left out until its time has come
+        after.skips = [slot for slot in before.skips if slot > now.wall - behind_s]
+    put_state(one, after, now.wall)
 
 
 def _find_single(state: State, one: LiveSchedule, clock: float, able_since: float) -> Due | None:
@@ -338,15 +345,18 @@ def note_start(state: State, one: LiveSchedule, task: LiveTask, now: Now) -> Non
     late_at = recurrence.late_from(one.spec, counted_from)
     if late_at is not None:
         task.facts["late_at"] = late_at
-    if task.is_fixed and start_at > now.wall:
-        one.ahead[task.id] = start_at
+    if task.is_fixed and task.is_waiting and start_at > now.wall:
+        one.await_start(task.id, start_at)
+        state.effects.schedules[one.name] = one.schedule
         state.timers.arm_wall(start_at, DueKind.SCHEDULE, one.number)
 
 
 def _start_ahead(state: State, one: LiveSchedule, now: Now) -> None:
     """The start of occurrences made ahead has come: those still behind an earlier one are judged by the overlap."""
-    for task_id in [task_id for task_id, start_at in one.ahead.items() if start_at <= now.wall]:
-        del one.ahead[task_id]
+    begun = [task_id for task_id, start_at in one.ahead.items() if start_at <= now.wall]
+    if one.leave_ahead(begun):
+        state.effects.schedules[one.name] = one.schedule
+    for task_id in begun:
         task = state.tasks.get(task_id)
         if task is None or task.status is not Status.BLOCKED or not task.open_edges:
             continue
@@ -360,7 +370,7 @@ def _start_ahead(state: State, one: LiveSchedule, now: Now) -> None:
 
 
 def withdraw(state: State, one: LiveSchedule, now: Now, reason: str, slots: set[float] | None = None) -> list[float]:
-    """Take back occurrences made ahead of their start, all or those of some slots; the slots taken back."""
+    """Take back occurrences made ahead of their start, all or those of some slots; the slots taken back, in order."""
     taken = []
     shift_s = recurrence.jitter_of(one.name, one.spec.jitter_s)
     for task_id, start_at in list(one.ahead.items()):
@@ -368,12 +378,13 @@ def withdraw(state: State, one: LiveSchedule, now: Now, reason: str, slots: set[
         slot = start_at - shift_s
         if task is None or not task.is_waiting or (slots is not None and not any(abs(slot - s) < 0.001 for s in slots)):
             continue
-        del one.ahead[task_id]
+        one.leave_ahead([task_id])
         one.live.remove(task_id)
         (task.facts or {}).pop("recurring", None)
+        task.start_reason = Reason.WITHDRAWN.value
         cancel_one(state, task, now, reason=reason)
         one.state.runs -= 1
         taken.append(round(slot, 3))
     if taken:
         one.state.withdrawn = sorted({*one.state.withdrawn, *taken})
-    return taken
+    return sorted(taken)

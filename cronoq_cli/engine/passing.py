@@ -37,6 +37,8 @@ def pass_over(state: State, one: LiveSchedule, why: Why, slots: list[float], now
     for slot in slots:
         last = one.passed
         if last is not None and (last.status, last.reason) == why and 0 <= slot - last.last_at < CLOSE_S:
+            if slot == last.last_at:  # decided once more: a pause had taken back what was decided ahead
+                continue
             longer = msgspec.structs.replace(last, last_at=slot, count=last.count + 1)
             one.passed = state.effects.passed[last.schedule, last.first_at, last.status] = longer
         else:

@@ -21,7 +21,7 @@ from cronoq_cli.errors import InvalidError, UsageError
 from cronoq_cli.model.cron_expression import CronExpression
 from cronoq_cli.model.duration import parse_positive_duration
 from cronoq_cli.model.moment import format_utc
-from cronoq_cli.model.recurring import CatchUp, Overlap, ScheduleSpec, ScheduleState
+from cronoq_cli.model.recurring import WITHDRAWN, CatchUp, Overlap, ScheduleSpec, ScheduleState
 from cronoq_cli.model.task import OnLost, OnMiss, Priority, TaskSpec
 
 MOST_MISSED, MOST_CAUGHT_UP = 100, 1000
@@ -39,6 +39,8 @@ class Reason(StrEnum):
     SCHEDULED = "scheduled"
     CATCH_UP = "catch-up"
     MANUAL = "manual"
+    WITHDRAWN = WITHDRAWN
+    """It does not: it was made to reserve its start, and taken back with the schedule or for a slot left out."""
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -111,21 +113,15 @@ def find_next_slot(spec: ScheduleSpec, state: ScheduleState, now: float, zone: t
     return slot if slot is not None and (spec.until is None or slot <= spec.until) else None
 
 
-def list_next_slots(
-    spec: ScheduleSpec, state: ScheduleState, now: float, zone: tzinfo, n: int, *, ahead: bool = False
-) -> list[float]:
-    """The next `n` slots of a cron schedule that are still to be decided, none of them left out.
-
-    `ahead`: also decided ones later than `now`, which a reserving schedule has made tasks already."""
-    if ahead and spec.reserve and state.decided_at > now:
-        state = msgspec.structs.replace(state, decided_at=now)
-    expression, slots = parse_when(spec), list[float]()
+def list_next_slots(spec: ScheduleSpec, state: ScheduleState, now: float, zone: tzinfo, n: int) -> list[float]:
+    """The next `n` slots of a cron schedule: those that are tasks to reserve their start, then those to be decided."""
+    expression, slots = parse_when(spec), [slot for slot in state.ahead if slot > now][:n]
     slot = find_next_slot(spec, state, now, zone)
-    most = n if spec.max_runs is None else min(n, spec.max_runs - state.runs)
+    most = n if spec.max_runs is None else min(n, len(slots) + spec.max_runs - state.runs)
     while expression is not None and slot is not None and len(slots) < most:
         if spec.until is not None and slot > spec.until:
             break
-        if slot not in state.skips:
+        if slot not in state.skips and slot not in state.ahead:
             slots.append(slot)
         slot = next_after(expression, slot, zone) if len(slots) < most else None
     return slots
@@ -133,13 +129,13 @@ def list_next_slots(
 
 def list_next_starts(spec: ScheduleSpec, state: ScheduleState, now: float, zone: tzinfo, n: int) -> list[float]:
     """The next `n` starts after `now`, jitter included; of an interval as far as the machine stays awake."""
-    if not goes_on(spec, state):
+    if not goes_on(spec, state) and not state.ahead:
         return []
     if spec.every_s is None:
         shift_s = jitter_of(spec.name, spec.jitter_s)
         if now - shift_s > state.decided_at:
             state = msgspec.structs.replace(state, decided_at=now - shift_s)
-        return [slot + shift_s for slot in list_next_slots(spec, state, now - shift_s, zone, n, ahead=True)]
+        return [slot + shift_s for slot in list_next_slots(spec, state, now - shift_s, zone, n)]
     if state.next_at is None:
         return []
     begin = max(now, state.paused_until or now) if state.paused else now

@@ -26,7 +26,7 @@ from cronoq_cli.engine.messages import (
 )
 from cronoq_cli.engine.notices import subject_of
 from cronoq_cli.engine.occurrences import arm, decide, find_next, look_anew, note_clocks, note_start, react_to, withdraw
-from cronoq_cli.engine.passing import tell
+from cronoq_cli.engine.passing import LEFT_OUT, pass_over, tell
 from cronoq_cli.engine.recurrence import Reason
 from cronoq_cli.engine.schedules import LiveSchedule, put_state
 from cronoq_cli.engine.state import State
@@ -95,7 +95,7 @@ def _replace(state: State, former: LiveSchedule, spec: ScheduleSpec, event: Sche
     """Another spec under the same name: what runs goes on and belongs to it, so does a pause; counts begin anew."""
     withdraw(state, former, now, "the schedule was replaced")
     before = former.state
-    at = msgspec.structs.replace(before, skips=list(before.skips))
+    at = msgspec.structs.replace(before, skips=list(before.skips), ahead=[])
     if not event.refreshed:
         at.runs = at.failures = at.skip_points = 0
         at.broken, at.skips = False, []
@@ -165,7 +165,8 @@ def _change(state: State, one: LiveSchedule, at: ScheduleState, now: Now, kind: 
 def apply_slots_skipped(state: State, event: SlotsSkipped, now: Now) -> None:
     """Leave slots out; one that was made a task ahead of its start is taken back and recorded as left out."""
     one = state.schedules.get(event.name)
-    withdraw(state, one, now, "left out as asked", set(event.slots))
+    taken = withdraw(state, one, now, LEFT_OUT.reason, set(event.slots))
+    pass_over(state, one, LEFT_OUT, taken, now)  # they are decided already: nothing comes by to do it
     at = one.state
     skips = sorted({*at.skips, *event.slots})
     at = msgspec.structs.replace(at, skips=skips, skip_points=at.skip_points + event.points)
@@ -223,6 +224,7 @@ def restore_schedules(state: State, kept: Iterable[Schedule], now: Now) -> None:
     schedules.seen = now
     for schedule in kept:
         one = schedules.add(schedule)
+        one.state.ahead = []  # found again with the tasks
         _rebase(state, one, now)
     for task in sorted(state.tasks.values(), key=lambda task: task.id):
         name = None if task.facts is None else task.facts.get("recurring")

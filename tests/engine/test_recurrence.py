@@ -283,7 +283,9 @@ def test_no_start_is_foretold_of_a_slot_that_went_by_before_the_schedule_was_the
     added_at = NOON + shift_s / 2  # the slot of noon is over, its shifted start would be ahead
     first, second = list_next_starts(spec, state(added_at), added_at, UTC, 2)
     assert (first, second) == (NOON + 60.0 + shift_s, NOON + 120.0 + shift_s)
-    assert list_next_slots(spec, state(added_at), added_at - shift_s, UTC, 1, ahead=True) == [NOON + 60.0]
+    assert list_next_slots(spec, state(added_at), added_at - shift_s, UTC, 1) == [NOON + 60.0]
+    reserving = schedule("* * * * *", jitter_s=50.0, reserve=True)
+    assert list_next_starts(reserving, state(added_at), added_at, UTC, 1) == [first]
     between = NOON + 60.0 + shift_s / 2
     assert list_next_starts(spec, state(added_at), between, UTC, 1) == [first], "what waits for its shift is ahead"
 
@@ -299,8 +301,16 @@ def test_a_jitter_of_many_hours_is_no_clock_that_was_wrong() -> None:
 
 def test_what_is_made_ahead_is_foretold_and_nothing_twice_after_the_clock_was_set_back() -> None:
     plain, reserving, decided = schedule("* * * * *"), schedule("* * * * *", reserve=True), state(NOON + 300.0)
-    assert list_next_starts(reserving, decided, NOON, UTC, 1) == [NOON + 60.0]
     assert list_next_starts(plain, decided, NOON, UTC, 1) == [NOON + 360.0]
+    assert list_next_starts(reserving, decided, NOON, UTC, 1) == [NOON + 360.0], "what was decided is a conflict"
+    decided.ahead = [NOON + 60.0, NOON + 180.0]
+    assert list_next_starts(reserving, decided, NOON, UTC, 3) == [NOON + 60.0, NOON + 180.0, NOON + 360.0]
+    assert list_next_starts(reserving, decided, NOON + 60.0, UTC, 1) == [NOON + 180.0]
+    decided.runs = 3  # those ahead are counted
+    few = schedule("* * * * *", reserve=True, max_runs=4)
+    assert list_next_starts(few, decided, NOON, UTC, 9) == [NOON + 60.0, NOON + 180.0, NOON + 360.0]
+    used_up = schedule("* * * * *", reserve=True, max_runs=3)
+    assert list_next_starts(used_up, decided, NOON, UTC, 9) == [NOON + 60.0, NOON + 180.0]
 
 
 def test_jitter_is_stable_for_a_name_and_spreads_names() -> None:

@@ -24,11 +24,11 @@ from cronoq_cli.engine.messages import (
     ZoneChanged,
 )
 from cronoq_cli.engine.pools import PoolPlan
-from cronoq_cli.engine.recurrence import key_of
+from cronoq_cli.engine.recurrence import key_of, list_next_starts
 from cronoq_cli.errors import InvalidError, NotFoundError, TryLaterError
 from cronoq_cli.model.lifecycle import LIVE, Status
 from cronoq_cli.model.moment import format_utc
-from cronoq_cli.model.recurring import CatchUp, Overlap, PassedSlots, ScheduleSpec, ScheduleState
+from cronoq_cli.model.recurring import CatchUp, Overlap, PassedSlots, ScheduleSpec, ScheduleState, is_withdrawn
 from cronoq_cli.model.task import Priority, TaskRecord
 from tests.engine.story import Story, spec
 
@@ -62,6 +62,10 @@ class Recurring:
     def passed(self, name: str = "job") -> list[tuple[str, str, int]]:
         rows: list[PassedSlots] = [row for row in self.story.shelf.passed.values() if row.schedule == name]
         return [(clock(row.first_at), row.status, row.count) for row in sorted(rows, key=lambda row: row.first_at)]
+
+    def next(self, name: str, n: int = 2) -> list[str]:
+        spec = self.story.shelf.schedules[name].spec
+        return [clock(at) for at in list_next_starts(spec, self.state(name), self.story.now.wall, self.story.zone, n)]
 
     def state(self, name: str = "job") -> ScheduleState:
         return self.story.shelf.schedules[name].state
@@ -578,6 +582,42 @@ def test_a_reservation_that_cannot_be_had_is_recorded_as_a_conflict():
     assert (len(told.occurrences("one")), told.occurrences("two")) == (1, [])
     (row,) = told.story.shelf.passed.values()
     assert (row.schedule, row.status, row.reason.split(":")[0]) == ("two", "skipped", "conflict")
+
+
+def test_a_reserving_schedule_foretells_what_it_got_and_not_the_conflicts():
+    told = Recurring(Story(PoolPlan(2, max_hold_s=3900.0)))
+    told.add("one", "0 * * * *", reserve=True)
+    told.add("two", "0 * * * *", reserve=True)
+    told.story.pass_time(1)
+    assert (told.next("one"), told.next("two")) == (["01:00", "02:00"], ["02:00", "03:00"])
+    told.story.crash()
+    assert (told.next("one"), told.next("two")) == (["01:00", "02:00"], ["02:00", "03:00"])
+    told.story.handle(Cancelled([told.occurrences("one")[0].id]))
+    assert told.next("one") == ["02:00", "03:00"]
+    told.story.pass_time(HOUR_S)
+    assert told.next("one")[0] == "02:00"
+    assert told.state("one").ahead == [MIDNIGHT + 2 * HOUR_S]
+
+
+def test_a_reserved_slot_left_out_is_skipped_and_never_was_a_run():
+    told = Recurring(Story(PoolPlan(2, max_hold_s=3900.0)))
+    told.add(expr="0 * * * *", reserve=True)
+    told.story.pass_time(1)
+    told.story.handle(SlotsSkipped("job", [MIDNIGHT + HOUR_S]))
+    (task,) = told.occurrences()
+    assert is_withdrawn(task)
+    assert told.passed() == [("01:00", "skipped", 1)]
+    assert (told.next("job"), told.state().skips) == (["02:00", "03:00"], [MIDNIGHT + HOUR_S])
+    told.story.handle(SchedulesPaused(["job"]))
+    told.story.handle(SchedulesResumed(["job"]))
+    told.story.pass_time(HOUR_S)
+    assert told.passed() == [("01:00", "skipped", 1)]
+    assert told.state().skips == []
+    told.story.crash()
+    told.story.pass_time(HOUR_S)
+    assert [one.spec.slot for one in told.occurrences() if not is_withdrawn(one)] == [
+        MIDNIGHT + hours * HOUR_S for hours in (2, 3)
+    ]
 
 
 def test_overlap_of_reserved_starts_is_judged_at_their_start():

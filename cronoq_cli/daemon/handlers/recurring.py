@@ -223,7 +223,7 @@ def _choose_slots(desk: Desk, one: LiveSchedule, request: SkipSchedule) -> list[
     zone = schedules.zone_of(one.spec)
     shift_s = recurrence.jitter_of(one.name, one.spec.jitter_s)
     if request.at is None:
-        return recurrence.list_next_slots(one.spec, one.state, now - shift_s, zone, request.count, ahead=True)
+        return recurrence.list_next_slots(one.spec, one.state, now - shift_s, zone, request.count)
     for slot in (request.at, request.at - shift_s):
         if slot > now - shift_s and recurrence.is_slot(one.spec, slot, zone):
             return [slot]
