@@ -283,9 +283,7 @@ def submit(state: State, one: LiveSchedule, run: Run, now: Now, fresh: list[int]
         pass_over(state, one, Why("skipped", f"{kind}: {error.message}"), [run.slot], now)
         return None
     if action is Action.CANCEL_EARLIER:
-        for task in live:
-            if task.status in LIVE:  # the end of one may have skipped others behind it
-                cancel_one(state, task, now, reason=f"replaced by {task_id}, the next occurrence")
+        _replace(state, task_id, live, now)
     _keep(one, state, task_id, run, now)
     return task_id
 
@@ -321,6 +319,24 @@ def _choose_edges(action: Action, live: list[LiveTask]) -> list[WantedEdge]:
     if action is Action.CANCEL_EARLIER:
         return [WantedEdge(Condition.GONE, target=task.id) for task in live]
     return []
+
+
+def _replace(state: State, task_id: int, earlier: list[LiveTask], now: Now) -> None:
+    """Let an occurrence stand for the earlier ones. What waited for its start gives its place and its age away: in a full
+    pool each would else begin to wait anew with every period, and none ever start."""
+    task = state.tasks[task_id]
+    _inherit_place(task, [old for old in earlier if old.is_waiting and old.attempt == 0])
+    state.touch(task, now)
+    for old in earlier:
+        if old.status in LIVE:  # the end of one may have skipped others behind it
+            cancel_one(state, old, now, reason=f"replaced by {task_id}, the next occurrence")
+
+
+def _inherit_place(task: LiveTask, waiting: list[LiveTask]) -> None:
+    """The task waits for their ends, so that it stands in no lane yet."""
+    task.seq = min([task.seq, *(one.seq for one in waiting)])
+    ages = [one.ready_at for one in waiting if one.ready_at is not None]
+    task.ready_at = min(ages, default=task.ready_at)
 
 
 def _keep(one: LiveSchedule, state: State, task_id: int, run: Run, now: Now) -> None:
@@ -363,10 +379,8 @@ def _start_ahead(state: State, one: LiveSchedule, now: Now) -> None:
         if one.spec.overlap is Overlap.SKIP:
             state.skip(task, recurrence.SKIP_REASONS[recurrence.Earlier.LIVE], now)
         elif one.spec.overlap is Overlap.REPLACE:
-            earlier = [state.tasks.get(edge.target or 0) for edge in state.graph.list_open(task_id)]
-            for old in earlier:
-                if old is not None and old.finished_at is None:
-                    cancel_one(state, old, now, reason=f"replaced by {task_id}, the next occurrence")
+            found = (state.tasks.get(edge.target or 0) for edge in state.graph.list_open(task_id))
+            _replace(state, task_id, [old for old in found if old is not None], now)
 
 
 def withdraw(state: State, one: LiveSchedule, now: Now, reason: str, slots: set[float] | None = None) -> list[float]:

@@ -468,11 +468,13 @@ def late_from(spec: ScheduleSpec, start_at: float) -> float | None:
 
 
 def manual_spec(spec: ScheduleSpec, now: float) -> TaskSpec:
-    """The task of `recurring run`: no key and no start, so that twice is two runs and no slot is touched."""
+    """The task of `recurring run`: no key and no start, so that twice is two runs and no slot is touched. A deadline
+    counts from now on."""
     return msgspec.structs.replace(
         spec.template,
         key=None,
         not_before=None,
+        deadline=None if spec.deadline_after_s is None else now + spec.deadline_after_s,
         on_lost=OnLost.COUNT,
         tags={**spec.template.tags, "recurring": spec.name},
         recurring=spec.name,

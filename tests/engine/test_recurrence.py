@@ -391,7 +391,13 @@ def test_a_caught_up_occurrence_is_low_unless_a_priority_was_given() -> None:
 
 def test_a_manual_run_has_no_key() -> None:
     task = manual_spec(schedule(), NOON)
-    assert (task.key, task.not_before, task.slot) == (None, None, NOON)
+    assert (task.key, task.not_before, task.slot, task.deadline) == (None, None, NOON, None)
+
+
+def test_a_manual_run_has_the_deadline_of_a_run_that_fell_due_now() -> None:
+    spec = schedule(deadline_after_s=90.0)
+    assert manual_spec(spec, NOON).deadline == NOON + 90.0
+    assert occurrence_spec(spec, Run(NOON, Reason.SCHEDULED)).deadline == NOON + 90.0
 
 
 def test_a_slot_within_a_second_has_a_key_of_its_own() -> None:

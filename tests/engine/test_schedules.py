@@ -415,6 +415,27 @@ def test_replace_cancels_the_earlier_one_and_waits_until_it_is_gone(told: Recurr
     assert told.state().failures == 0
 
 
+def test_a_replacement_takes_the_place_and_the_age_of_one_that_waits():
+    told = Recurring(Story(1))
+    busy = told.story.submit("busy")
+    told.add(expr="* * * * *", overlap=Overlap.REPLACE)
+    told.story.pass_time(60)
+    plain = told.story.submit("plain", priority=Priority.NORMAL)
+    for _ in range(9):
+        told.story.pass_time(60)
+        told.story.submit("more", priority=Priority.NORMAL)
+    *replaced, newest = told.occurrences()
+    assert {task.status for task in replaced} == {Status.CANCELLED}
+    assert (newest.seq, newest.ready_at, newest.status) == (replaced[0].seq, MIDNIGHT + 60, Status.READY)
+    told.story.crash()
+    told.story.end(busy)
+    assert told.story.status(newest.id, plain) == [Status.RUNNING, Status.READY]
+    told.story.pass_time(60)
+    told.story.end(newest.id, None, signal=15, cause="cancelled")
+    late = told.occurrences()[-1]
+    assert told.story.status(late.id, plain) == [Status.READY, Status.RUNNING], "what ran gives no place away"
+
+
 def test_failures_in_a_row_pause_a_schedule_and_open_an_incident(told: Recurring):
     told.add(expr="* * * * *", pause_after_failures=2)
     told.run(600, step_s=10, length_s=10, code=1)
