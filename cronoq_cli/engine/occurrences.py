@@ -322,8 +322,8 @@ def _choose_edges(action: Action, live: list[LiveTask]) -> list[WantedEdge]:
 
 
 def _replace(state: State, task_id: int, earlier: list[LiveTask], now: Now) -> None:
-    """Let an occurrence stand for the earlier ones. What waited for its start gives its place and its age away: in a full
-    pool each would else begin to wait anew with every period, and none ever start."""
+    """Let an occurrence stand for the earlier ones. What waited for its start gives its place and its age away: else
+    each would begin to wait anew in a full pool, with every period, and none ever start."""
     task = state.tasks[task_id]
     _inherit_place(task, [old for old in earlier if old.is_waiting and old.attempt == 0])
     state.touch(task, now)
