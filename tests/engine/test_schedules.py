@@ -526,6 +526,20 @@ def test_a_pause_is_neither_run_nor_missed_and_may_end_by_itself(told: Recurring
     assert not told.state("every").paused
 
 
+def test_pauses_begin_and_end_together_with_other_changes_or_not_at_all(told: Recurring):
+    told.add("old", "* * * * *")
+    told.add("quiet", "* * * * *")
+    told.story.handle(SchedulesPaused(["quiet"]))
+    new = ScheduleSpec(name="new", expr="* * * * *", template=spec("new"))
+    with pytest.raises(NotFoundError):
+        told.story.handle(SchedulesApplied([new], pausing=["old", "gone"]))
+    assert (sorted(told.story.shelf.schedules), told.state("old").paused) == (["old", "quiet"], False)
+    told.story.handle(SchedulesApplied([new], pausing=["old", "new"], resuming=["quiet"]))
+    told.story.crash()
+    told.story.pass_time(60)
+    assert [told.slots(name) for name in ("new", "old", "quiet")] == [[], [], ["00:01"]]
+
+
 def test_an_equal_schedule_changes_nothing_and_another_one_takes_over_what_runs(told: Recurring):
     told.add(expr="* * * * *")
     told.story.pass_time(60)
