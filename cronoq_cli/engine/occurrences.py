@@ -16,7 +16,7 @@ from cronoq_cli.engine.cron import next_after
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.engine.messages import Newcomer, Submitted, WantedEdge
 from cronoq_cli.engine.passing import LEFT_OUT, MISSED, Why, pass_over, pass_run_over, tell
-from cronoq_cli.engine.recurrence import Action, Due, Reason, Run
+from cronoq_cli.engine.recurrence import Action, Due, Reason, Run, SlotRun
 from cronoq_cli.engine.schedules import LiveSchedule, put_state
 from cronoq_cli.engine.state import State
 from cronoq_cli.engine.submissions import apply_submitted
@@ -169,7 +169,9 @@ def _decide_cron(state: State, one: LiveSchedule, now: Now) -> None:
         due = recurrence.decide_due(spec, one.state, clock, zone, able_since=able_since)
     if due.warning is not None:
         tell(state, one, "recurring-clock", now.wall, due.warning)
-    pass_over(state, one, MISSED, due.missed, now, more=due.more_missed)
+    if due.older is not None:
+        pass_run_over(state, one, MISSED, due.older, now)
+    pass_over(state, one, MISSED, due.missed, now)
     pass_over(state, one, LEFT_OUT, due.skipped, now)
     submitted = _submit_all(state, one, due.run, now)
     before = one.state
@@ -210,7 +212,7 @@ def _decide_interval(state: State, one: LiveSchedule, every_s: float, now: Now) 
             pass_over(state, one, LEFT_OUT, [slot], now)
         if said.missed:
             oldest, newest = slot - (points - 1) * every_s, slot - (every_s if said.run else 0.0)
-            pass_run_over(state, one, MISSED, (oldest, newest, said.missed), now)
+            pass_run_over(state, one, MISSED, SlotRun(oldest, newest, said.missed), now)
         after.runs += _submit_all(state, one, run, now)
     recurrence.end_pause(one.state, now.wall)
     find_next(state, one, now)

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from cronoq_cli.engine.cron import EVERY, REBOOT, next_after, parse_cron, previous_before
+from cronoq_cli.engine.cron_count import count_between
 from cronoq_cli.engine.resources import CATCH_UP
 from cronoq_cli.errors import InvalidError, UsageError
 from cronoq_cli.model.cron_expression import CronExpression
@@ -50,17 +51,25 @@ class Run(msgspec.Struct, frozen=True):
     reason: Reason
 
 
+class SlotRun(msgspec.Struct, frozen=True):
+    """Slots in a row that are counted and not named: the oldest, the newest, and how many they are."""
+
+    oldest: float
+    newest: float
+    count: int
+
+
 class Due(msgspec.Struct, kw_only=True):
     """What one look at a schedule says: `run` oldest first, `missed` and `skipped` to record, all slots in order.
 
-    `more_missed`: more slots than `missed` names were missed. `decided_at` is the newest slot decided by this look.
+    `older`: still older slots were missed, too many to name. `decided_at` is the newest slot decided by this look.
     `warning`: the stored state was not believable. `settle` makes the new state of it.
     """
 
     run: list[Run] = []
     missed: list[float] = []
     skipped: list[float] = []
-    more_missed: bool = False
+    older: SlotRun | None = None
     decided_at: float
     warning: str | None = None
 
@@ -215,13 +224,14 @@ def decide_due(spec: ScheduleSpec, state: ScheduleState, now: float, zone: tzinf
     begin, end = _begin_of(state, now, backstep_s), now if spec.until is None else min(now, spec.until)
     most = MOST_CAUGHT_UP if spec.catch_up is CatchUp.ALL else MOST_MISSED
     slots, more = gather_slots(expression, begin, end, zone, most)
+    older = count_older(expression, state.skips, begin, slots[0], zone) if more else None
     run, missed = _choose(spec, expression, [slot for slot in slots if slot not in state.skips], now, zone, able_since)
     left = None if spec.max_runs is None else max(0, spec.max_runs - state.runs)
     return Due(
         run=run[:left],
         missed=[] if left == 0 else missed,
         skipped=[slot for slot in slots if slot in state.skips],
-        more_missed=more and left != 0,
+        older=None if left == 0 else older,
         decided_at=slots[-1] if slots else begin,
         warning=warning,
     )
@@ -270,6 +280,17 @@ def gather_slots(
         slots.append(slot)
         slot = previous_before(expression, slot, zone)
     return slots[::-1], slot is not None and slot > after
+
+
+def count_older(
+    expression: CronExpression, skips: list[float], after: float, before: float, zone: tzinfo
+) -> SlotRun | None:
+    """The slots in (after, before) without those left out, as one run."""
+    oldest, newest = next_after(expression, after, zone), previous_before(expression, before, zone)
+    if oldest is None or newest is None or newest < oldest:
+        return None
+    count = count_between(expression, math.ceil(oldest) - 1, math.floor(newest), zone)
+    return SlotRun(oldest, newest, count - sum(oldest <= slot <= newest for slot in skips))
 
 
 def default_within_s(expression: CronExpression, slot: float, zone: tzinfo) -> float:

@@ -118,8 +118,8 @@ class PassedSlots(msgspec.Struct, kw_only=True):
     """Slots of a schedule that became no task, one or a run of them: what its history has beside tasks.
 
     `status` is `missed` or `skipped`, `first_at` and `last_at` are the oldest and the newest slot (unix seconds),
-    `count` how many; `more`: still older ones, not counted. `at` is when that was decided. A row is known by schedule,
-    `first_at` and `status`; written again it replaces what was there.
+    `count` how many; `more`: still older ones, not counted (rows of earlier versions). `at` is when that was decided. A
+    row is known by schedule, `first_at` and `status`; written again it replaces what was there.
     """
 
     schedule: str

@@ -128,12 +128,16 @@ def test_catch_up_of_all_within_a_window_is_oldest_first() -> None:
     assert [format_utc(slot)[11:16] for slot in due.missed] == ["13:00", "14:00", "15:00"]
 
 
-def test_missed_slots_are_counted_up_to_a_bound() -> None:
+def test_missed_slots_beyond_a_bound_are_counted_and_not_named() -> None:
     now = NOON + 30 * DAY_S
     due = look(schedule("* * * * *"), state(NOON), now, able_since=now + 1)
     assert len(due.run) + len(due.missed) == rules.MOST_MISSED
-    assert due.more_missed
+    assert due.older == rules.SlotRun(NOON + 60.0, due.missed[0] - 60.0, 30 * 1440 - rules.MOST_MISSED)
     assert due.decided_at == now
+    assert look(schedule("* * * * *", max_runs=0), state(NOON), now, able_since=now + 1).older is None
+    left_out = state(NOON, skips=[NOON + 120.0, NOON + DAY_S])
+    fewer = look(schedule("* * * * *"), left_out, now, able_since=now + 1).older
+    assert (due.older.count, fewer and fewer.count) == (43_100, 43_098)
 
 
 @pytest.mark.parametrize(

@@ -202,7 +202,7 @@ def test_a_minute_schedule_down_for_days_is_few_rows(told: Recurring):
     told.story.now = Now(MIDNIGHT + 3 * DAY_S + 5, 9_000.0)
     told.story.crash()
     (row,) = told.story.shelf.passed.values()
-    assert (row.count, row.more, row.last_at) == (100, True, MIDNIGHT + 3 * DAY_S)
+    assert (row.count, row.more, row.last_at) == (3 * 1440, False, MIDNIGHT + 3 * DAY_S)
     assert told.state().next_at == MIDNIGHT + 3 * DAY_S + 60
 
 
