@@ -123,7 +123,7 @@ def find_next_slot(spec: ScheduleSpec, state: ScheduleState, now: float, zone: t
 
 
 def list_next_slots(spec: ScheduleSpec, state: ScheduleState, now: float, zone: tzinfo, n: int) -> list[float]:
-    """The next `n` slots of a cron schedule: those still to be decided, and those that are tasks ahead of their start."""
+    """The next `n` slots of a cron schedule: those to be decided, and those that are tasks ahead of their start."""
     expression, slots = parse_when(spec), list[float]()
     slot = find_next_slot(spec, state, now, zone)
     most = n if spec.max_runs is None else min(n, spec.max_runs - state.runs)
