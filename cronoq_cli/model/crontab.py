@@ -261,7 +261,7 @@ class _Reader:
             warnings.append(f"its user column says {user}; it will run as {self.user}")
         first = command.split(maxsplit=1)[0]
         if _TIME_FIELD.fullmatch(first):
-            warnings.append(f"its command begins with {first!r}: a crontab has five fields of time, this looks like more")
+            warnings.append(f"its command begins with {first!r}: a crontab has five fields, this looks like more")
         if not self.system and re.match(r"root[ \t]", command):
             warnings.append("'root' looks like the user column of a system crontab: import it with --system")
         return warnings

@@ -110,7 +110,7 @@ def test_the_percent_sign_cuts_the_command() -> None:
 def test_a_command_that_looks_like_a_sixth_field_is_told(rest: str) -> None:
     found = read(f"0 0 * * * {rest}\n")
     assert found.jobs[0].command == rest, "it is what cron would run"
-    assert f"1: its command begins with {rest.split()[0]!r}: a crontab has five fields" in warnings_of(found)
+    assert f"1: its command begins with {rest.split(maxsplit=1)[0]!r}: a crontab has five fields" in warnings_of(found)
     assert warnings_of(read("0 0 * * * 7z x\n")) == warnings_of(read("0 0 * * * /bin/x *\n"))
 
 

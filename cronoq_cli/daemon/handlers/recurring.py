@@ -228,7 +228,8 @@ def skip_schedule(desk: Desk, request: SkipSchedule) -> Reply:
         starts = [slot + shift_s for slot in slots]
         event = SlotsSkipped(request.name, slots)
     if not starts:
-        raise ConflictError(f"schedule {request.name!r} has no next run to skip", hint=f"cronoq recurring show {one.name}")
+        hint = f"cronoq recurring show {one.name}"
+        raise ConflictError(f"schedule {request.name!r} has no next run to skip", hint=hint)
     desk.scheduler.apply(event)
     desk.scheduler.must_commit()
     skipped = [format_utc(start_at) for start_at in starts]
