@@ -198,6 +198,12 @@ class Edit(_Request, tag="edit"):
     changes: TaskChanges
 
 
+class EditEach(_Request, tag="edit-each"):
+    """Change several waiting tasks, each in its own way: all of them, or none."""
+
+    edits: list[Edit]
+
+
 class Signal(_Request, tag="signal"):
     """Send one signal to the process trees of running tasks."""
 
@@ -354,6 +360,7 @@ Request = (
     | StartNow
     | Move
     | Edit
+    | EditEach
     | Signal
     | Remove
     | Prune
