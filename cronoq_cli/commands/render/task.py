@@ -184,7 +184,8 @@ def _attempt_why(attempt: Document) -> str:
     core = "core dumped" if attempt["core"] else None
     left = f"left behind: {attempt['left_behind']}" if attempt["left_behind"] else None
     started = None if attempt["reason_started"] == "submitted" else attempt["reason_started"]
-    return join_facts(started, attempt["cause"], attempt["message"], core, left) or "-"
+    cause = None if attempt["cause"] == how_it_ended(attempt) else attempt["cause"]
+    return join_facts(started, cause, attempt["message"], core, left) or "-"
 
 
 def _environment_lines(task: Document, style: Style) -> list[str]:

@@ -113,7 +113,9 @@ class FakeDaemon:
         task = next(task for task in self.tasks if str(task["id"]) == ref)
         if isinstance(request, ShowTasks):
             return Reply(doc={"task": task})
-        nothing = dict.fromkeys(("first", "score", "place", "ahead", "estimated_start", "estimate_basis", "decided_by"))
+        nothing = dict.fromkeys(
+            ("first", "score", "place", "ahead", "estimated_start", "estimate_basis", "running", "decided_by")
+        )
         return Reply(doc={"explain": {"id": task["id"], "status": task["status"], "blockers": [], **nothing}})
 
     def watch(self, request: Watch, note: Callable[[str], None]) -> Iterator[dict[str, Any]]:
