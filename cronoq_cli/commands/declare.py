@@ -214,7 +214,7 @@ def _draw_help(ctx: Any, context: Context) -> None:
     finally:
         command.help, command.epilog = text, examples
     if examples:
-        context.out.write(" " + examples.replace("\n\n", "\n   ") + "\n\n")
+        context.out.write("\n " + examples.replace("\n\n", "\n   ") + "\n\n")
 
 
 def verb(

@@ -80,7 +80,9 @@ def test_at_80_columns_a_row_has_room_for_why_it_waits_and_how_far_it_may_be():
 def test_recurring_jobs_show_no_column_of_which_nothing_can_be_read():
     board = ugly_board()
     assert "TASK" in plain(recurring.draw_recurring(board, 120, 4, STYLE)[1])
-    assert "TASK" not in plain(recurring.draw_recurring(board, 80, 4, STYLE)[1])
+    board.schedules = [{**(board.schedules or [])[0], "name": "weekly-report-for-all-of-us", "expr": "0 9 * * mon-fri"}]
+    _, head, row, _ = map(plain, recurring.draw_recurring(board, 80, 4, STYLE))
+    assert head.rstrip().endswith("LAST") and row.rstrip().endswith("✗ failed")
 
 
 def test_a_pool_that_has_more_to_finish_than_workers_is_full():

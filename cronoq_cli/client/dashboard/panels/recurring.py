@@ -13,7 +13,7 @@ from cronoq_cli.commands.render.words import command_line
 
 _NEXT, _LAST = 24, 11
 _MOST_NAME, _MOST_WHEN = 24, 18
-_LEAST_TASK = 8
+_LEAST_NAME, _LEAST_TASK = 8, 8
 
 
 def draw_recurring(board: Board, width: int, height: int, style: Style) -> list[Line]:
@@ -24,10 +24,11 @@ def draw_recurring(board: Board, width: int, height: int, style: Style) -> list[
     lines = [rule("Recurring", rows.span, width, style, focused=board.panel is Panel.RECURRING)]
     name = min(max((len(safe(one["name"])) for one in schedules), default=4), _MOST_NAME)
     when = min(max((len(safe(when_of(one))) for one in schedules), default=4), _MOST_WHEN)
+    room = width - 1 - sum((name, when, _NEXT, _LAST)) - 4 * len(GAP)
+    if room < _LEAST_TASK:
+        name = max(name + min(room + len(GAP), 0), _LEAST_NAME)
     titles = ["NAME".ljust(name), "WHEN".ljust(when), "NEXT".ljust(_NEXT), "LAST".ljust(_LAST)]
-    room = width - len(" " + GAP.join(titles) + GAP)
-    if room >= _LEAST_TASK:
-        titles.append("TASK")
+    titles += ["TASK"] if room >= _LEAST_TASK else []
     lines.append(((" " + GAP.join(titles), "head"),))
     if not schedules:
         said = "..." if board.schedules is None else "no recurring jobs yet: cronoq recurring add"
