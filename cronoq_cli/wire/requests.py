@@ -245,6 +245,14 @@ class Stats(_Request, tag="stats"):
     kind: str | None = None
 
 
+class Throughput(_Request, tag="throughput"):
+    """What ended and how long what started had waited over the last `window_s` seconds, in steps of `step_s`: for a
+    chart that goes on with the events behind `last_seq` of the answer. Read from the store like Stats."""
+
+    window_s: float
+    step_s: float
+
+
 class Watch(_Request, tag="watch"):
     """A stream: transitions after `after_seq` (None: from now on) as they are committed, of the selected tasks or of
     all, those that the filter wants, until the client goes away. The first message is
@@ -366,6 +374,7 @@ Request = (
     | Prune
     | Events
     | Stats
+    | Throughput
     | Watch
     | Pools
     | PausePool
@@ -389,6 +398,7 @@ READS = (
     ShowTasks,
     Events,
     Stats,
+    Throughput,
     Metrics,
     Pools,
     Resources,
@@ -403,7 +413,7 @@ READS = (
 
 def is_read_from_store(request: Request) -> bool:
     """Whether the client answers a read from the store also while a daemon runs: what may take long to find."""
-    return isinstance(request, Stats) or (isinstance(request, Events) and request.filter is not None)
+    return isinstance(request, Stats | Throughput) or (isinstance(request, Events) and request.filter is not None)
 
 
 ANY_VERSION = (DaemonStatus, DaemonStop)
