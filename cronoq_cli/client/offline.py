@@ -30,6 +30,7 @@ from cronoq_cli.model.metrics import (
     describe_families,
     gauge,
 )
+from cronoq_cli.model.moment import format_utc
 from cronoq_cli.model.places import describe_cap, log_places
 from cronoq_cli.model.recurring import is_ahead, was_asked_for
 from cronoq_cli.model.snapshot import Defaults, describe_pool, describe_resource, describe_task, describe_transition
@@ -52,6 +53,7 @@ from cronoq_cli.wire.requests import (
     Selector,
     ShowTasks,
     Stats,
+    Throughput,
     is_read_from_store,
 )
 from cronoq_cli.wire.schedules import ScheduleHistory, Schedules
@@ -231,6 +233,18 @@ class _Offline:
         sums = [one for one in sums if request.kind in (None, one.kind)]
         costs = {name: settings.autoscale.cost_per_worker_second for name, settings in self._settings.pools.items()}
         return {"stats": describe_stats(sums, self._list_running(request), window, costs)}
+
+    def sum_steps(self, request: Throughput) -> dict[str, Any]:
+        """The figures of a chart; `since` is None where there is no history at all."""
+        reader = self._reader
+        first_at = None if reader is None else reader.first_transition_at()
+        if reader is None or first_at is None:
+            return {"since": None, "last_seq": 0, "steps": []}
+        window = Window(max(self._now - request.window_s, first_at), self._now)
+        last_seq = reader.last_transition_seq()
+        found = reader.sum_steps(window, request.step_s, last_seq)
+        steps = [[number, *step] for number, step in sorted(found.items())]
+        return {"since": format_utc(window.since), "last_seq": last_seq, "steps": steps}
 
     def measure(self, request: Metrics) -> dict[str, Any]:
         """The metrics that make sense without a daemon: that there is none, and what waits."""
@@ -433,6 +447,7 @@ _ANSWERS: Mapping[type, Callable[[_Offline, Any], dict[str, Any]]] = {
     ShowTasks: _Offline.show,
     Events: _Offline.list_events,
     Stats: _Offline.sum_up,
+    Throughput: _Offline.sum_steps,
     Metrics: _Offline.measure,
     Pools: _Offline.list_pools,
     Resources: _Offline.list_resources,
