@@ -318,7 +318,7 @@ def test_prune_prints_the_count_and_dry_run_removes_nothing(cronoq) -> None:
 
 
 def test_ls_shows_what_runs_the_next_and_the_last_ended(cronoq) -> None:
-    cronoq.configure("[pools.default]\nworkers = 1\n")
+    cronoq.configure("[pools.default]\nworkers = 1\n[pools.shut]\n")
     cronoq.ok("submit", "--each", "-", "--", "true", "{}", input="".join(f"{n}\n" for n in range(12)))
     cronoq.ok("wait", "--all")
     running = cronoq.submit("--", "sleep", "600")
@@ -336,6 +336,10 @@ def test_ls_shows_what_runs_the_next_and_the_last_ended(cronoq) -> None:
         after = page[-1]["id"]
     assert pages == [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10], [11, 12]]
     assert [task["id"] for task in cronoq.ask("ls", "--finished", "3-5,20")["tasks"]] == [3, 4, 5]
+    cronoq.ok("pool", "pause", "shut")
+    shut = cronoq.submit("-p", "shut", "-P", "critical", "--", "true")
+    waiting = [task for task in cronoq.ask("ls", "--limit", "all")["tasks"] if task["status"] == "ready"]
+    assert [task["pool"] for task in waiting] == 60 * ["default"] + ["shut"] and waiting[-1]["id"] == shut
 
 
 def test_show_says_that_there_is_no_time_limit(one) -> None:

@@ -74,7 +74,8 @@ def list_running(desk: Desk) -> list[int]:
 def list_next(
     desk: Desk, most: int, pools: Collection[str] = (), statuses: frozenset[Status] = frozenset(QUEUED)
 ) -> list[int]:
-    """Up to `most` waiting tasks in the order in which they are expected: ready by score, then by due time.
+    """Up to `most` waiting tasks in the order in which they are expected: ready by score, those of paused pools behind
+    the others, then by due time.
 
     Of all pools, or of `pools`; of these statuses."""
     chosen = [pool for name, pool in desk.scheduler.engine.state.pools.items() if not pools or name in pools]
@@ -88,7 +89,8 @@ def _list_ready(desk: Desk, pools: list[LivePool], most: int) -> list[int]:
     state, wall = desk.scheduler.engine.state, desk.now().wall
     lines = [pool.lanes.first(most, lambda task: state.place(task, wall)) for pool in pools]
     ready = [task for pool in pools for task in pool.leased.values()]
-    ready += merge(*lines, key=lambda task: (-state.score(task, wall), task.seq))
+    paused = {pool.name for pool in pools if pool.paused}
+    ready += merge(*lines, key=lambda task: (task.pool in paused, -state.score(task, wall), task.seq))
     ids = list(dict.fromkeys(task.id for task in ready))[:most]
     return ids + [task.id for pool in pools for task in islice(pool.unfit.values(), most)]
 
