@@ -173,7 +173,7 @@ def wait_tasks(desk: Desk, request: WaitTasks) -> Reply:
     waiting = [task_id for task_id in ids if (task := desk.scheduler.find_live(task_id)) and task.status in LIVE]
     if waiting and (len(waiting) == len(ids) or not request.any):
         if request.now:
-            raise WaitTimeoutError("the time to wait is over")
+            raise WaitTimeoutError("the time to wait is over", hint="the tasks go on: cronoq ls shows how far they are")
         raise NotYet(waiting, every=not request.any)
     desk.scheduler.must_commit()
     ended = [task_id for task_id in ids if task_id not in set(waiting)] if request.any else ids
