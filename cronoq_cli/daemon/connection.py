@@ -183,7 +183,7 @@ class Connection(asyncio.Protocol):
         self._half += grown
         self._server.half_messages += grown
         if grown > 0 and self._server.half_messages > self._server.limits.half_messages:
-            raise TryLaterError("too many long messages arrive at the same time")
+            raise TryLaterError("too many long messages arrive at the same time", hint="try again in a moment")
         if self._timer is not None and (completed or not self._half):
             self._timer.cancel()
             self._timer = None
@@ -365,7 +365,9 @@ def _encode_result(result: Reply | BaseException) -> bytes:
 def _send_back(frame: Frame) -> bytes:
     if frame.kind == codec.LINE:
         return codec.encode_frame(codec.FULL_WAY, codec.STOPPING)
-    return codec.encode_error(TryLaterError("the daemon is stopping", code=codec.STOPPING.decode()))
+    return codec.encode_error(
+        TryLaterError("the daemon is stopping", hint="try again when it runs again", code=codec.STOPPING.decode())
+    )
 
 
 def _explain(error: BaseException) -> CronoqError:

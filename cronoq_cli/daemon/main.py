@@ -145,7 +145,9 @@ class _Daemon:
             return
         if not self._options.standby:
             pid = self._lock.read_holder().get("pid")
-            raise ConflictError(f"a daemon runs already, with pid {pid}", code="already-running")
+            raise ConflictError(
+                f"a daemon runs already, with pid {pid}", hint="--standby waits until it ends", code="already-running"
+            )
         log.info("waiting as a standby for %s", self._lock.read_holder())
         about = {"state": "idle", "role": "standby", "pid": os.getpid(), **_leader_of(self._lock)}
         announce_ready(self._ready.take(), about)

@@ -142,7 +142,8 @@ def _resolve_dependency(desk: Desk, dependency: Dependency, spec: TaskSpec, keys
         if await_s is not None and is_key(ref):
             spec.await_deps_s = await_s
             return [WantedEdge(condition, awaited=ref)]
-        raise InvalidError(f"unknown dependency: {error.message}", code="unknown-dependency") from error
+        hint = f"{error.hint}; --await-deps waits for a key to come" if is_key(ref) else error.hint
+        raise InvalidError(f"unknown dependency: {error.message}", hint=hint, code="unknown-dependency") from error
     return [_want(desk, task_id, dependency) for task_id in ids]
 
 
