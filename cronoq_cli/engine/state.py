@@ -55,6 +55,8 @@ class State:
     stopping: bool = False
     draining: bool = False
     compared: bool = True
+    runner_trouble: str | None = None
+    """Why there is no runner; None where none is missing, or it is only awaited."""
     leases: bool = True
     """Whether orders may be given to the runner ahead of need at all."""
     pinned: set[int] = field(default_factory=set)
