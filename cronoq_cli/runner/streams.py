@@ -6,9 +6,9 @@ import errno
 import os
 from typing import Final
 
-from cronoq_cli.runner.attempt import StartError, encode_text
+from cronoq_cli.runner.attempt import StartError
 from cronoq_cli.runner.report import open_making_parents
-from cronoq_cli.wire.runner import ErrorKind, Message
+from cronoq_cli.wire.runner import ErrorKind, Message, encode_text
 
 LACKING: Final = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
 """Errors by which the machine says that it has no more of something; the task is not to blame."""

@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from cronoq_cli.runner.attempt import Attempt, encode_text
+from cronoq_cli.runner.attempt import Attempt
 from cronoq_cli.runner.journal import Record, open_locked, read_records
 from cronoq_cli.runner.loop import Loop
 from cronoq_cli.runner.supervisor import Ended, Supervisor
 from cronoq_cli.runner.tree import find_ticks
-from cronoq_cli.wire.runner import Cause, Event, format_message
+from cronoq_cli.wire.runner import Cause, Event, encode_text, format_message
 
 _RETRY_S: Final = 1.0
 
