@@ -358,7 +358,7 @@ class State:
         task.finished_at = now.wall
         task.due_at = task.due_awake = None
         self.effects.ended.append(task.id)
-        if task.facts is not None and "recurring" in task.facts:
+        if task.is_occurrence:
             self.over.append(task)
         if task.key is not None and self.keys.get(task.key) == task.id:
             del self.keys[task.key]
@@ -369,7 +369,7 @@ class State:
             self.forget_edges(task)
         if task.batch is not None:
             self._count_failure(task.batch, task)
-        if self.incidents.by_pool or task.facts is not None:
+        if self.incidents.by_pool or task.is_occurrence:
             self._note(note_end, task, now)
         if task.gathered_by is not None:
             self.deserted.add(task.gathered_by)
@@ -386,7 +386,7 @@ class State:
 
     def note_start(self, task: LiveTask, now: Now) -> None:
         """A task started: hooks and pings may be told of it."""
-        if task.attempt == 1 and (self.incidents.by_pool or task.facts is not None):
+        if task.attempt == 1 and (self.incidents.by_pool or task.is_occurrence):
             self._note(note_start, task, now)
         if task.facts is not None and "recurring" in task.facts:
             one = self.schedules.by_name.get(task.facts["recurring"])

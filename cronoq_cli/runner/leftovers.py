@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from cronoq_cli.runner.attempt import Attempt, encode_text
+from cronoq_cli.runner.attempt import Attempt
 from cronoq_cli.runner.tree import Census, Root, has_group
+from cronoq_cli.wire.runner import encode_text
 
 
 class Leftovers:
