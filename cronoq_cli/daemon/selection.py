@@ -165,8 +165,8 @@ class Selecting:
 
     def _search_engine(self, selector: Selector, statuses: frozenset[Status]) -> list[int]:
         pools = frozenset(selector.pools)
-        tasks = self._scheduler.engine.state.tasks.values()
-        return sorted(t.id for t in tasks if t.status in statuses and (not pools or t.pool in pools))
+        tasks = self._scheduler.engine.state.tasks
+        return tasks.list_ids(lambda task: task.status in statuses and (not pools or task.pool in pools))
 
 
 def check_pool_names(scheduler: Scheduler, names: list[str]) -> list[str]:

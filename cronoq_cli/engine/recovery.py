@@ -44,8 +44,9 @@ def restore(engine: Engine, kept: Kept, now: Now) -> list[int]:
     orphans = [record.id for record in kept.tasks if _restore_task(state, record, now)]
     for edge in kept.edges:
         _restore_edge(state, edge)
-    for task in state.tasks.values():
+    for task in list(state.tasks.made()):
         _settle(state, task, now)
+        state.fold(task)
     _judge_stale_edges(state, now)
     _end_stale_members(state, now)
     return orphans
@@ -102,7 +103,7 @@ def _settle(state: State, task: LiveTask, now: Now) -> None:
 
 def _judge_stale_edges(state: State, now: Now) -> None:
     """Edges on tasks that are not kept: those set aside as failed because their rows were damaged."""
-    for task in list(state.tasks.values()):
+    for task in list(state.tasks.made()):
         for edge in state.graph.list_open(task.id):
             if edge.target is None or edge.target in state.tasks:
                 continue
@@ -115,7 +116,7 @@ def _judge_stale_edges(state: State, now: Now) -> None:
 
 def _end_stale_members(state: State, now: Now) -> None:
     """Members of a group whose task is not kept: its row was damaged, and it was set aside as failed."""
-    for task in list(state.tasks.values()):
+    for task in list(state.tasks.made()):
         if task.gathered_by is not None and task.status in LIVE and task.gathered_by not in state.tasks:
             task.reason = f"{task.gathered_by} could not be read"
             state.move(task, Trigger.GATHERED, Status.FAILED, now)

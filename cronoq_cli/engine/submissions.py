@@ -40,7 +40,7 @@ def apply_submitted(state: State, event: Submitted, now: Now) -> Accepted:
             _name_members(newcomers[index].spec, ids)
         _add(state, newcomers[index], ids[index], now, batch if index < event.members else None)
     for index in fresh:
-        _connect(state, newcomers, ids, index, now)
+        state.fold(_connect(state, newcomers, ids, index, now))
     duplicates = {ids[index] for index in existing} if existing else set()
     return Accepted(ids, duplicates, None if batch is None else batch.record.first)
 
@@ -230,7 +230,7 @@ def add_task(state: State, spec: TaskSpec, task_id: int, now: Now) -> LiveTask:
     return task
 
 
-def _connect(state: State, newcomers: list[Newcomer], ids: list[int], index: int, now: Now) -> None:
+def _connect(state: State, newcomers: list[Newcomer], ids: list[int], index: int, now: Now) -> LiveTask:
     """Give a new task its edges and its first status."""
     newcomer, task = newcomers[index], state.tasks[ids[index]]
     edges = [_place(edge, newcomers, ids) for edge in newcomer.edges] if newcomer.edges else []
@@ -239,6 +239,7 @@ def _connect(state: State, newcomers: list[Newcomer], ids: list[int], index: int
         state.keys[task.key] = task.id
         answer_waiting_for_key(state, task)
     enter(state, task, edges, newcomer.spec.await_deps_s, now, "submitted")
+    return task
 
 
 def _place(edge: WantedEdge, newcomers: list[Newcomer], ids: list[int]) -> WantedEdge:

@@ -57,8 +57,8 @@ EdgeKey = tuple[int, int, str, str]
 
 
 def policy_of(spec: TaskSpec) -> Policy:
-    """The policy of a spec, nothing taken from a configuration."""
-    return Policy(
+    """The policy of a spec, nothing taken from a configuration; equal ones are one object."""
+    policy = Policy(
         kind=spec.kind,
         retries=spec.retries or 0,
         backoff=spec.backoff or Backoff(),
@@ -69,6 +69,10 @@ def policy_of(spec: TaskSpec) -> Policy:
         stop_signal=spec.stop_signal,
         grace_s=spec.grace_s,
     )
+    return POLICIES.setdefault(policy, policy)
+
+
+POLICIES: dict[Policy, Policy] = {}
 
 
 @dataclass
