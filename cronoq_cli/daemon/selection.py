@@ -106,9 +106,9 @@ class Selecting:
     def list_before(self, before: int) -> list[TaskRecord]:
         """A few of the newest tasks with an id below `before`, newest first, pending ones among them."""
         scheduler = self._scheduler
-        pending = [i for i in scheduler.engine.state.effects.new if i < before]
+        pending = scheduler.engine.state.effects.list_new(before, 10)
         if pending:
-            return scheduler.list_records(sorted(pending, reverse=True))
+            return scheduler.list_records(pending)
         return scheduler.store.list_where(Filter(before_id=before, newest_first=True, limit=10))
 
     def _expand(self, first: int, last: int) -> list[int]:

@@ -98,7 +98,7 @@ class Lane:
     def fold(self, task: LiveTask) -> None:
         """Where the lane is long, and the task that has just been pushed is like any other: let it be of a run."""
         heap, tasks = self._heap, self._tasks
-        if tasks.window is None or len(heap) < tasks.window or heap[-1] is not task.entry:
+        if len(heap) < tasks.window or heap[-1] is not task.entry:
             return
         if self._kind != PLAIN or not task.is_as_submitted:
             return

@@ -222,8 +222,15 @@ class LivePool:
             if not task.leased and not task.is_fixed:
                 self.victims.add(task.id, task.priority)
 
+    def enter_run(self, run: Run) -> None:
+        """The tasks of a run have come."""
+        sample, count = run.sample, len(run)
+        self.counts[READY] += count
+        self._count_ready(sample, count)
+        self.enter_all_victims(run)
+
     def enter_all_victims(self, run: Run) -> None:
-        """The same for all tasks of a run."""
+        """Let all tasks of a run be such that may be shed, where this pool sheds."""
         if self.sheds:
             for task_id in run:
                 self.victims.add(task_id, run.sample.priority)

@@ -21,6 +21,8 @@ MOST = 4096
 """Tasks of a run that grows one by one: its memory is given back when the last of them has left."""
 BULK = 1001
 """Tasks of a submission that come as runs from the beginning."""
+NEVER = 1 << 62
+"""For `Tasks.window` and `Tasks.bulk`."""
 _BLOCK = 12
 """Runs are found by the bits of an id above these."""
 
@@ -143,12 +145,12 @@ class Tasks(dict[int, "LiveTask"]):
     """Every task the engine keeps, by id. One that is of a run becomes an object of its own when it is asked for.
 
     Walking over it makes objects of all. Who only looks goes by `made` and `runs`. `window`: objects in a lane behind
-    which newcomers join runs, None: never; `bulk`: tasks of a submission that come as runs from the beginning.
+    which newcomers join runs; `bulk`: so many tasks of a submission come as runs from the beginning.
     """
 
     __slots__ = ("_blocks", "_runs", "bulk", "find_made", "window")
 
-    def __init__(self, window: int | None = WINDOW, bulk: int = BULK) -> None:
+    def __init__(self, window: int = WINDOW, bulk: int = BULK) -> None:
         super().__init__()
         self.window = window
         self.bulk = bulk

@@ -272,10 +272,14 @@ class State:
             pool.unfit[task.id] = task
             return
         pool.lanes.push(task)
+        self.wake_for_ready(pool)
+
+    def wake_for_ready(self, pool: LivePool) -> None:
+        """Something has become ready in a pool: it may start, go before a lease, or be given ahead."""
         if pool.leased:
             pool.contested = True
         if pool.leased or self.leases or pool.wanting or not pool.is_simple or pool.busy < pool.workers:
-            self.woken[task.pool] = None
+            self.woken[pool.name] = None
 
     def fold(self, task: LiveTask) -> None:
         """Let a task that has been settled, and that nobody will change on the way, be of a run where it can."""

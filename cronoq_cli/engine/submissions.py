@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from cronoq_cli.engine.bounds import NoRoomError, make_room
+from cronoq_cli.engine.bulk import find_alike, make_samples, queue
 from cronoq_cli.engine.demand import read_demand
 from cronoq_cli.engine.edges import find_target, open_edges
 from cronoq_cli.engine.fixed import arm_expiry, release_all, reserve_all
@@ -28,6 +29,10 @@ from cronoq_cli.model.task import Batch, Condition, Dependency, Edge, TaskRecord
 
 def apply_submitted(state: State, event: Submitted, now: Now) -> Accepted:
     """Queue a submission. Raises InvalidError (pool, slots, cycle, key twice) or ConflictError (key refused)."""
+    if len(event.newcomers) >= state.tasks.bulk and (not event.batch or event.members == len(event.newcomers)):
+        accepted = _queue_in_bulk(state, event, now)
+        if accepted is not None:
+            return accepted
     existing = _judge(state, event.newcomers)
     ids = _choose_ids(state, len(event.newcomers), existing)
     newcomers = event.newcomers
@@ -45,6 +50,24 @@ def apply_submitted(state: State, event: Submitted, now: Now) -> Accepted:
     return Accepted(ids, duplicates, None if batch is None else batch.record.first)
 
 
+def _queue_in_bulk(state: State, event: Submitted, now: Now) -> Accepted | None:
+    """Queue a submission as runs; None when not all of it can be. Raises alike."""
+    newcomers = event.newcomers
+    alike = find_alike(newcomers)
+    if alike is None:
+        return None
+    specs = [newcomers[index].spec for index in alike.firsts]
+    for spec in specs:
+        check_fits(state, spec)
+    samples = make_samples(state, specs, now)
+    if samples is None:
+        return None
+    ids = range(state.next_id, state.next_id + len(newcomers))
+    _find_place(state, newcomers, ids, range(len(ids)), now)
+    batch = _open_batch(state, event, ids, {}) if event.batch else None
+    return Accepted(queue(state, newcomers, alike, samples, batch), batch=None if batch is None else batch.record.first)
+
+
 def _name_members(spec: TaskSpec, ids: list[int]) -> None:
     """Let dependencies on members of the same submission (`#N`) be known by their ids from now on."""
     spec.after = [
@@ -52,7 +75,7 @@ def _name_members(spec: TaskSpec, ids: list[int]) -> None:
     ]
 
 
-def _find_place(state: State, newcomers: list[Newcomer], ids: list[int], fresh: Sequence[int], now: Now) -> None:
+def _find_place(state: State, newcomers: list[Newcomer], ids: Sequence[int], fresh: Sequence[int], now: Now) -> None:
     """Reserve for fixed starts and make room where what waits is bounded; both or nothing."""
     fixed = {}
     for index in fresh:
@@ -184,7 +207,7 @@ def _list_targets(state: State, edges: list[WantedEdge], ids: list[int], keys: d
 # -- queueing ------------------------------------------------------------------------------------------------------
 
 
-def _open_batch(state: State, event: Submitted, ids: list[int], existing: dict[int, int]) -> LiveBatch | None:
+def _open_batch(state: State, event: Submitted, ids: Sequence[int], existing: dict[int, int]) -> LiveBatch | None:
     fresh = [ids[index] for index in range(event.members) if index not in existing]
     if not fresh:
         return None

@@ -141,7 +141,9 @@ class Daemon:
     def is_settled(self) -> bool:
         """Nothing waits for its commit, and the store takes writes."""
         effects = self.scheduler.engine.state.effects
-        pending = effects.touched or effects.transitions or effects.pools or effects.edges.list_opened()
+        pending = (
+            effects.touched or effects.bulks or effects.transitions or effects.pools or effects.edges.list_opened()
+        )
         return not pending and self.scheduler.refusing is None
 
 

@@ -6,7 +6,7 @@ import bisect
 import contextlib
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from cronoq_cli.model.history import EndSums, Window
@@ -313,12 +313,12 @@ class SqliteReader:
         finally:
             self._db.execute("COMMIT")
 
-    def _live_batches(self, live_ids: list[int]) -> list[Batch]:
-        """Those with a live member; `live_ids` sorted."""
+    def _live_batches(self, live_ids: list[int], known: Collection[int | None] = ()) -> list[Batch]:
+        """Those with a live member; `live_ids` sorted; `known`: the first ids of some that have one."""
         found = []
         for batch in map(rows.decode_batch, self._rows(queries.BATCHES)):
             at = bisect.bisect_left(live_ids, batch.first)
-            if at < len(live_ids) and live_ids[at] <= batch.last:
+            if batch.first in known or (at < len(live_ids) and live_ids[at] <= batch.last):
                 found.append(batch)
         return found
 
