@@ -189,11 +189,11 @@ class MemoryStore:
         """What recovery needs; in memory nothing is ever damaged."""
         base = self._base
         tasks = [_copy(t) for t in base.tasks.values() if t.status in LIVE or t.leaving]
-        live = {task.id for task in tasks}
+        batches = {task.batch for task in tasks}
         return LiveState(
             tasks=sorted(tasks, key=lambda t: (t.seq, t.id)),
             edges=self._edges(lambda key, is_open: is_open),
-            batches=[_copy(b) for _, b in sorted(base.batches.items()) if live & {*range(b.first, b.last + 1)}],
+            batches=[_copy(batch) for first, batch in sorted(base.batches.items()) if first in batches],
             pools=self.load_pools(),
             next_id=base.highest_id + 1,
             run_times=self.load_run_times(),

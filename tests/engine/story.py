@@ -202,13 +202,17 @@ class Story:
         leases: bool = False,
         scoring: Scoring | None = None,
         setup: Callable[[State], None] | None = None,
+        runs: tuple[int, int] | None = None,
         **pools: int | PoolPlan,
     ) -> None:
-        """`setup` configures what is not a pool (resources, groups, totals) in this engine and in every later one."""
+        """`setup` configures what is not a pool (resources, groups, totals) in this engine and in every later one.
+
+        `runs`: objects in a lane behind which there are runs, and tasks of a submission that come as such."""
         self.pools: dict[str, int | PoolPlan] = {"default": workers, **pools}
         self.scoring = scoring
         self.leases = leases
         self.setup = setup
+        self.runs = runs
         self.now = Now(1_000_000.0, 5_000.0)
         self.shelf = Shelf()
         self.orders: list[Action] = []
@@ -219,6 +223,8 @@ class Story:
     def _make_engine(self, pools: Mapping[str, int | PoolPlan], next_id: int) -> Engine:
         engine = Engine(policy_of, pools, next_id=next_id, scoring=self.scoring)
         engine.state.leases = self.leases
+        if self.runs is not None:
+            engine.state.tasks.window, engine.state.tasks.bulk = self.runs
         schedules = engine.state.schedules
         schedules.zone, schedules.boot_id, schedules.remembers = self.zone, self.boot_id, self.shelf.find_key
         if self.setup is not None:

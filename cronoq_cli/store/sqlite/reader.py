@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import bisect
 import contextlib
 import re
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from cronoq_cli.model.history import EndSums, Window
@@ -295,12 +294,11 @@ class SqliteReader:
                     tasks.append(rows.decode_task(row))
                 except rows.DamagedRowError as error:
                     damaged_rows[row[0]] = str(error)
-            ids = [task.id for task in tasks]
             schedules, damaged_schedules = self._read_schedules()
             return LiveState(
                 tasks=sorted(tasks, key=lambda task: task.seq),
                 edges=[rows.decode_edge(row) for row in self._rows(queries.OPEN_EDGES)],
-                batches=self._live_batches(ids),
+                batches=self._live_batches(tasks),
                 pools=self.load_pools(),
                 next_id=self.next_id(),
                 run_times=self.load_run_times(),
@@ -313,14 +311,10 @@ class SqliteReader:
         finally:
             self._db.execute("COMMIT")
 
-    def _live_batches(self, live_ids: list[int], known: Collection[int | None] = ()) -> list[Batch]:
-        """Those with a live member; `live_ids` sorted; `known`: the first ids of some that have one."""
-        found = []
-        for batch in map(rows.decode_batch, self._rows(queries.BATCHES)):
-            at = bisect.bisect_left(live_ids, batch.first)
-            if batch.first in known or (at < len(live_ids) and live_ids[at] <= batch.last):
-                found.append(batch)
-        return found
+    def _live_batches(self, live: Iterable[TaskRecord]) -> list[Batch]:
+        """Those with a live member."""
+        firsts = {record.batch for record in live}
+        return [batch for batch in map(rows.decode_batch, self._rows(queries.BATCHES)) if batch.first in firsts]
 
     def load_pools(self) -> dict[str, dict[str, object]]:
         """The stored state of pools changed by command, by name."""

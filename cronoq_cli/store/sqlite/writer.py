@@ -225,7 +225,7 @@ class SqliteStore(SqliteReader):
         schedules, damaged_schedules = self._read_schedules()
         if damaged_schedules:
             self._set_schedules_aside(damaged_schedules)
-        batches = self._live_batches([task.id for task in tasks], {run.record.batch for run in runs})
+        batches = self._live_batches([*tasks, *(run.record for run in runs)])
         tasks.sort(key=lambda task: task.seq)
         return LiveState(
             tasks=tasks,
