@@ -30,7 +30,9 @@ from cronoq_cli.model.metrics import (
     describe_families,
     gauge,
 )
+from cronoq_cli.model.moment import format_utc
 from cronoq_cli.model.places import describe_cap, log_places
+from cronoq_cli.model.recurring import is_ahead, was_asked_for
 from cronoq_cli.model.snapshot import Defaults, describe_pool, describe_resource, describe_task, describe_transition
 from cronoq_cli.model.task import Priority, TaskRecord
 from cronoq_cli.model.words import hint_for, hint_for_schedule, is_key
@@ -51,6 +53,7 @@ from cronoq_cli.wire.requests import (
     Selector,
     ShowTasks,
     Stats,
+    Throughput,
     is_read_from_store,
 )
 from cronoq_cli.wire.schedules import ScheduleHistory, Schedules
@@ -155,7 +158,8 @@ class _Offline:
 
     def _list_usual(self, reader: StoreReader, limit: int | None) -> tuple[list[TaskRecord], dict[str, Any]]:
         """What runs, the next waiting in their order, the last ended; and how many waiting are left out."""
-        live = sorted(reader.list_where(Filter(statuses=_LIVE)), key=_place)
+        stored = reader.list_where(Filter(statuses=_LIVE))
+        live = sorted((record for record in stored if not is_ahead(record, self._now)), key=_place)
         running = [record for record in live if record.status is Status.RUNNING]
         waiting = live[len(running) :]
         shown = waiting if limit is None else waiting[:limit]
@@ -229,6 +233,18 @@ class _Offline:
         sums = [one for one in sums if request.kind in (None, one.kind)]
         costs = {name: settings.autoscale.cost_per_worker_second for name, settings in self._settings.pools.items()}
         return {"stats": describe_stats(sums, self._list_running(request), window, costs)}
+
+    def sum_steps(self, request: Throughput) -> dict[str, Any]:
+        """The figures of a chart; `since` is None where there is no history at all."""
+        reader = self._reader
+        first_at = None if reader is None else reader.first_transition_at()
+        if reader is None or first_at is None:
+            return {"since": None, "last_seq": 0, "steps": []}
+        window = Window(max(self._now - request.window_s, first_at), self._now)
+        last_seq = reader.last_transition_seq()
+        found = reader.sum_steps(window, request.step_s, last_seq)
+        steps = [[number, *step] for number, step in sorted(found.items())]
+        return {"since": format_utc(window.since), "last_seq": last_seq, "steps": steps}
 
     def measure(self, request: Metrics) -> dict[str, Any]:
         """The metrics that make sense without a daemon: that there is none, and what waits."""
@@ -431,6 +447,7 @@ _ANSWERS: Mapping[type, Callable[[_Offline, Any], dict[str, Any]]] = {
     ShowTasks: _Offline.show,
     Events: _Offline.list_events,
     Stats: _Offline.sum_up,
+    Throughput: _Offline.sum_steps,
     Metrics: _Offline.measure,
     Pools: _Offline.list_pools,
     Resources: _Offline.list_resources,
@@ -442,11 +459,11 @@ _ANSWERS: Mapping[type, Callable[[_Offline, Any], dict[str, Any]]] = {
 
 
 def _find_last(reader: StoreReader) -> TaskRecord | None:
-    """The newest task that a person or script submitted, not one that came as a reaction to another."""
+    """The newest task that a person or script asked for: no reaction to another, no occurrence of a schedule."""
     most = 16
     while True:
         newest = reader.list_where(Filter(newest_first=True, limit=most))
-        found = next((record for record in newest if not record.spec.reaction), None)
+        found = next((record for record in newest if was_asked_for(record.spec)), None)
         if found is not None or len(newest) < most:
             return found
         most *= 8

@@ -58,7 +58,8 @@ def describe_editable(task: Mapping[str, Any]) -> Table:
 
 
 def _is_of(edge: Mapping[str, Any], condition: str) -> bool:
-    """Whether an edge is to be shown there; `last` is not, as it means another task by now: its id stands beside it."""
+    """Whether an edge is to be shown there. `last`, which older stores have, is not: it means another task by now, and
+    the id stands beside it."""
     return bool(edge["condition"] == condition and edge["ref"] != RESERVED_KEY)
 
 

@@ -17,7 +17,16 @@ from cronoq_cli.daemon.changes import collect_changes
 from cronoq_cli.daemon.parked import AwaitRoom, NotYet, Parked, Ticket, Unsettled
 from cronoq_cli.engine.core import Engine
 from cronoq_cli.engine.live import LiveTask, Now
-from cronoq_cli.engine.messages import Action, ClockChanged, Effects, Event, LeasesRevoked, LeasesSettled, TimePassed
+from cronoq_cli.engine.messages import (
+    Action,
+    ClockChanged,
+    Effects,
+    Event,
+    LeasesRevoked,
+    LeasesSettled,
+    RunnerGone,
+    TimePassed,
+)
 from cronoq_cli.errors import CronoqError, FencedError, StoreBusyError, StoreError, StoreFullError, TryLaterError
 from cronoq_cli.model.notice import Notice
 from cronoq_cli.model.ping import Ping
@@ -313,6 +322,14 @@ class Scheduler:
         if wait_s is not None and not self._closed:
             delay_s = min(wait_s, LONGEST_SLEEP_S)
             self._timer = asyncio.get_running_loop().call_later(delay_s, self._wake)
+
+    def hear_first(self) -> None:
+        """Nothing is decided or started until every runner has said anew what it knows: what ended while we stood still
+        is in nobody's way."""
+        if self.refusing is None:
+            self.apply(RunnerGone())
+            if self.performer is not None:
+                self.performer.ask_again()
 
     def _wake(self) -> None:
         self._timer = None

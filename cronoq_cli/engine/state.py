@@ -396,6 +396,10 @@ class State:
         """A task started: hooks and pings may be told of it."""
         if task.attempt == 1 and (self.incidents.by_pool or task.facts is not None):
             self._note(note_start, task, now)
+        if task.facts is not None and "recurring" in task.facts:
+            one = self.schedules.by_name.get(task.facts["recurring"])
+            if one is not None and one.leave_ahead([task.id]):  # started before its time
+                self.effects.schedules[one.name] = one.schedule
 
     def _note(self, note: Note, task: LiveTask, now: Now) -> None:
         """Occurrences that a person started tell nothing: who did is looking."""

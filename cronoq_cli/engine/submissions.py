@@ -5,7 +5,7 @@ Also final tasks that are to live again. References are resolved by the caller; 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -40,9 +40,9 @@ def apply_submitted(state: State, event: Submitted, now: Now) -> Accepted:
     _check_cycle(state, newcomers, ids, fresh)
     _find_place(state, newcomers, ids, fresh, now)
     batch = _open_batch(state, event, ids, existing) if event.batch else None
+    if any(newcomers[index].spec.after for index in fresh):
+        _name_members(newcomers, ids, fresh)
     for index in fresh:
-        if newcomers[index].spec.after:
-            _name_members(newcomers[index].spec, ids)
         _add(state, newcomers[index], ids[index], now, batch if index < event.members else None)
     for index in fresh:
         state.fold(_connect(state, newcomers, ids, index, now))
@@ -68,11 +68,20 @@ def _queue_in_bulk(state: State, event: Submitted, now: Now) -> Accepted | None:
     return Accepted(queue(state, newcomers, alike, samples, batch), batch=None if batch is None else batch.record.first)
 
 
-def _name_members(spec: TaskSpec, ids: list[int]) -> None:
-    """Let dependencies on members of the same submission (`#N`) be known by their ids from now on."""
-    spec.after = [
-        Dependency(str(ids[int(one.ref[1:])]), one.condition) if one.ref.startswith("#") else one for one in spec.after
-    ]
+def _name_members(newcomers: list[Newcomer], ids: list[int], fresh: Sequence[int]) -> None:
+    """Let dependencies on members of the same submission (`#N`, or a key) be known by their ids from now on."""
+    keys = {newcomer.spec.key: task_id for newcomer, task_id in zip(newcomers, ids, strict=True)}
+    for index in fresh:
+        spec = newcomers[index].spec
+        if spec.after:
+            spec.after = [_name_member(one, keys, ids) for one in spec.after]
+
+
+def _name_member(one: Dependency, keys: Mapping[str | None, int], ids: list[int]) -> Dependency:
+    if one.ref.startswith("#"):
+        return Dependency(str(ids[int(one.ref[1:])]), one.condition)
+    member = keys.get(one.ref)
+    return one if member is None else Dependency(one.ref, one.condition, member)
 
 
 def _find_place(state: State, newcomers: list[Newcomer], ids: Sequence[int], fresh: Sequence[int], now: Now) -> None:

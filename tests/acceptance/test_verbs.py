@@ -261,6 +261,26 @@ def test_edit_changes_the_named_fields_alone(line) -> None:
     assert line.show(task_id)["status"] == "ready"
 
 
+def test_several_tasks_changed_differently_in_an_editor_are_all_changed_or_none(line, tmp_path) -> None:
+    first, second = queue(line, 2, "--timeout", "2h")
+    editor = tmp_path / "editor"
+    env = {"EDITOR": str(editor)}
+
+    def write(pool: str) -> None:
+        script = f's/2h/3h/;/^.task.{second}/,$ {{s/3h/4h/;s/pool = .*/pool = "{pool}"/}}'
+        editor.write_text(f"#!/bin/sh\nsed -i '{script}' \"$1\"\n")
+
+    write("nosuch")
+    editor.chmod(0o755)
+    refused = line("edit", f"{first},{second}", env=env)
+    assert (refused.returncode, refused.stdout) == (7, "")
+    assert "unknown pool 'nosuch'" in refused.stderr
+    assert [line.show(task_id)["timeout_s"] for task_id in (first, second)] == [7200, 7200]
+    write("default")
+    assert line.ok("edit", f"{first},{second}", env=env).startswith("edited ")
+    assert [line.show(task_id)["timeout_s"] for task_id in (first, second)] == [10800, 14400]
+
+
 def test_retry_keeps_the_id_and_rerun_gives_a_new_one(one) -> None:
     task_id = one.submit("--", "sh", "-c", "exit 3")
     one.wait_for(task_id, "failed")

@@ -41,9 +41,7 @@ def _describe(desk: Desk, name: str) -> dict[str, Any]:
     elif isinstance(known, Bucket):
         facts |= {"rate_s": known.rate, "burst": known.burst, "free": known.level(desk.now().awake)}
     running = [task for pool in state.pools.values() for task in pool.running.values()]
-    facts["held_by"] = [
-        {"id": task.id, "units": task.units[name]} for task in running if task.units is not None and name in task.units
-    ]
+    facts["held_by"] = [task.id for task in running if task.units is not None and name in task.units]
     facts["waiting"] = len(state.tasks.list_ids(lambda task: task.is_waiting and _wants(task, name)))
     return describe_resource(name, **facts)
 
