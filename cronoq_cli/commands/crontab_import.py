@@ -10,7 +10,7 @@ from typing import Any
 from cronoq_cli.commands.answers import ask
 from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.crontab_schedules import find_sendmail, read_job, with_name
-from cronoq_cli.commands.recurring_import import ImportOptions
+from cronoq_cli.commands.import_options import ImportOptions
 from cronoq_cli.commands.render.notes import print_notes
 from cronoq_cli.commands.schedule_store import Kept, find_user, load_kept
 from cronoq_cli.commands.schedule_table import is_paused, read_schedule

@@ -84,7 +84,8 @@ def list_next(
     statuses: frozenset[Status] = frozenset(QUEUED),
     but: Collection[int] = (),
 ) -> list[int]:
-    """Up to `most` waiting tasks in the order in which they are expected: ready by score, then by due time.
+    """Up to `most` waiting tasks in the order in which they are expected: ready by score, those of paused pools behind
+    the others, then by due time.
 
     Of all pools, or of `pools`; of these statuses; without those in `but`, which are not ready."""
     chosen = [pool for name, pool in desk.scheduler.engine.state.pools.items() if not pools or name in pools]
@@ -100,7 +101,8 @@ def _list_ready(desk: Desk, pools: list[LivePool], most: int) -> list[int]:
     state, wall = desk.scheduler.engine.state, desk.now().wall
     lines = [pool.lanes.first(most, lambda task: state.place(task, wall)) for pool in pools]
     ready = [task for pool in pools for task in pool.leased.values()]
-    ready += merge(*lines, key=lambda task: (-state.score(task, wall), task.seq))
+    paused = {pool.name for pool in pools if pool.paused}
+    ready += merge(*lines, key=lambda task: (task.pool in paused, -state.score(task, wall), task.seq))
     ids = list(dict.fromkeys(task.id for task in ready))[:most]
     return ids + [task.id for pool in pools for task in islice(pool.unfit.values(), most)]
 
@@ -108,7 +110,7 @@ def _list_ready(desk: Desk, pools: list[LivePool], most: int) -> list[int]:
 def _later(desk: Desk, pools: list[LivePool], later: frozenset[Status]) -> Iterator[int]:
     names = frozenset(pool.name for pool in pools)
     count = sum(pool.counts[status] for pool in pools for status in later)
-    tasks = desk.scheduler.engine.state.tasks.values()
+    tasks = desk.scheduler.engine.state.tasks.made()
     found = islice((task for task in tasks if task.status in later and task.pool in names), count)
     if count > MOST_SORTED:
         return (task.id for task in found)
@@ -183,7 +185,7 @@ def wait_tasks(desk: Desk, request: WaitTasks) -> Reply:
     waiting = [task_id for task_id in ids if (task := desk.scheduler.find_live(task_id)) and task.status in LIVE]
     if waiting and (len(waiting) == len(ids) or not request.any):
         if request.now:
-            raise WaitTimeoutError("the time to wait is over")
+            raise WaitTimeoutError("the time to wait is over", hint="the tasks go on: cronoq ls shows how far they are")
         raise NotYet(waiting, every=not request.any)
     desk.scheduler.must_commit()
     ended = [task_id for task_id in ids if task_id not in set(waiting)] if request.any else ids

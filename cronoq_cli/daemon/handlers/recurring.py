@@ -117,7 +117,9 @@ def _check_specs(desk: Desk, specs: list[ScheduleSpec]) -> None:
         try:
             _check_spec(desk, spec)
             if spec.name in names:
-                raise InvalidError("the name stands twice", code="key-twice")
+                raise InvalidError(
+                    "the name stands twice", hint="each schedule has a name of its own", code="key-twice"
+                )
         except (UsageError, InvalidError) as error:
             if len(specs) == 1:
                 raise
@@ -216,7 +218,10 @@ def skip_schedule(desk: Desk, request: SkipSchedule) -> Reply:
     state = desk.scheduler.engine.state
     one = state.schedules.get(request.name)
     if one.spec.reboot:
-        raise ConflictError(f"schedule {request.name!r} has no next run to skip: it runs at a boot")
+        raise ConflictError(
+            f"schedule {request.name!r} has no next run to skip: it runs at a boot",
+            hint=f"cronoq recurring pause {request.name}",
+        )
     if one.spec.every_s is not None:
         if request.at is not None:
             raise UsageError("an interval has no fixed instants", hint="skip its next occurrence by number")
