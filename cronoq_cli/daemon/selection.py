@@ -55,10 +55,21 @@ class Selecting:
             chosen = self._filter(ids, selector, statuses) if filtered else ids
             selection = Selection(chosen, explicit=not filtered)
         else:
-            selection = Selection(self._search(selector, statuses or list(usual)), explicit=False)
+            found = self._search(selector, statuses or list(usual))
+            if not statuses and not selector.tags:
+                ahead = frozenset(self.list_ahead())
+                found = [task_id for task_id in found if task_id not in ahead]
+            selection = Selection(found, explicit=False)
         if not selection.ids:
             raise NotFoundError("nothing matched", hint="cronoq ls --limit all shows what there is")
         return selection
+
+    def list_ahead(self) -> list[int]:
+        """Occurrences made ahead to reserve their start, which has not come: not of the queue yet. `recurring ls` has
+        them, and so has who asks for them by id, status or schedule."""
+        state = self._scheduler.engine.state
+        made = (state.tasks.get(task_id) for one in state.schedules.by_name.values() for task_id in one.ahead)
+        return [task.id for task in made if task is not None and task.status in (Status.SCHEDULED, Status.BLOCKED)]
 
     def read_statuses(self, selector: Selector) -> list[Status]:
         """The statuses a selector names. Raises UsageError for an unknown one, InvalidError for an unknown pool."""

@@ -39,7 +39,7 @@ def list_tasks(desk: Desk, request: ListTasks) -> Reply:
     summary = summarize(desk)
     total = sum(summary.get(status.value, 0) for status in QUEUED)
     most = total if request.limit is None else request.limit
-    waiting = list_next(desk, most, but=list_ahead(desk))
+    waiting = list_next(desk, most, but=desk.selecting.list_ahead())
     ended = desk.scheduler.store.list_where(
         Filter(statuses=_FINALS, by_end=True, newest_first=True, limit=None if request.limit is None else LAST_ENDED)
     )
@@ -51,21 +51,13 @@ def list_tasks(desk: Desk, request: ListTasks) -> Reply:
 _FINALS = sorted(status.value for status in FINAL)
 
 
-def list_ahead(desk: Desk) -> list[int]:
-    """Occurrences made ahead to reserve their start, which has not come: not of the queue yet. `recurring ls` has them,
-    and so has who asks for them by id or status."""
-    state = desk.scheduler.engine.state
-    made = (state.tasks.get(task_id) for one in state.schedules.by_name.values() for task_id in one.ahead)
-    return [task.id for task in made if task is not None and task.status in (Status.SCHEDULED, Status.BLOCKED)]
-
-
 def summarize(desk: Desk) -> dict[str, int]:
-    """How many live tasks stand where, without those of `list_ahead`."""
+    """How many live tasks stand where, without occurrences whose start is reserved and has not come."""
     counts: dict[str, int] = {}
     for pool in desk.scheduler.engine.state.pools.values():
         for status, count in pool.counts.items():
             counts[status.value] = counts.get(status.value, 0) + count
-    for task_id in list_ahead(desk):
+    for task_id in desk.selecting.list_ahead():
         counts[desk.scheduler.engine.state.tasks[task_id].status.value] -= 1
     return counts
 
