@@ -6,7 +6,11 @@ of the specification (section 11). This module imports nothing of the package.
 
 from __future__ import annotations
 
+import errno
 from enum import IntEnum
+
+LACKING = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
+"""Errors by which the machine says that it has no more of something; nobody's input is to blame."""
 
 
 class ExitStatus(IntEnum):

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Mapping
 
 from cronoq_cli.client import unit
+from cronoq_cli.client.living_runners import list_living_runners
 from cronoq_cli.commands.context import Finding
 from cronoq_cli.config.effective import Changes
 from cronoq_cli.config.loading import load_settings
@@ -113,22 +114,6 @@ def _only_one(paths: Paths) -> Iterator[None]:
         raise ConflictError("a daemon runs on this store", hint="cronoq daemon stop; then try again") from error
     finally:
         os.close(descriptor)
-
-
-def list_living_runners(paths: Paths) -> list[str]:
-    """The journals that a living runner holds: what it has is not in any backup."""
-    held = []
-    try:
-        names = sorted(name for name in os.listdir(paths.runner_dir) if name.endswith(".journal"))
-    except OSError:
-        return []
-    for name in names:
-        with contextlib.suppress(OSError), open(os.path.join(paths.runner_dir, name), "rb") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                held.append(name)
-    return held
 
 
 def _refuse_runners(paths: Paths) -> None:

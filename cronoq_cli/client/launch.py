@@ -11,7 +11,6 @@ import fcntl
 import json
 import os
 import select
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from cronoq_cli.client.connection import Connection, ConnectionLost, find_connection
+from cronoq_cli.client.daemon_command import build_command, build_environment
 from cronoq_cli.config.paths import Paths, prepare_dirs
 from cronoq_cli.errors import EXAMINE, CronoqError, NoDaemonError
 from cronoq_cli.wire.codec import ErrorMessage, RemoteError
@@ -41,28 +41,6 @@ class Launch:
 
     started: bool
     about: dict[str, Any] = field(default_factory=dict)
-
-
-def build_command(paths: Paths, *options: str) -> list[str]:
-    """The command that is the daemon. `-P`: what lies in the working directory is no module of ours.
-
-    Raises NoDaemonError when this interpreter does not know where it is.
-    """
-    if not sys.executable:
-        raise NoDaemonError(
-            "this Python does not know its own file, so it cannot start a daemon with it",
-            hint="install cronoq with another Python",
-        )
-    home = [] if paths.home is None else ["--home", paths.home]
-    return [sys.executable, "-P", "-m", "cronoq_cli.daemon", *home, *options]
-
-
-def build_environment(env: Mapping[str, str], *, foreground: bool = False) -> dict[str, str]:
-    """The caller's environment without what belongs to its own task or service."""
-    kept = {name: value for name, value in env.items() if not name.startswith("CRONOQ_")}
-    if not foreground:
-        kept.pop("NOTIFY_SOCKET", None)
-    return kept
 
 
 def launch_daemon(paths: Paths, env: Mapping[str, str], *, standby: bool = False) -> Launch:

@@ -32,6 +32,7 @@ from cronoq_cli.model.metrics import (
 )
 from cronoq_cli.model.moment import format_utc
 from cronoq_cli.model.places import describe_cap, log_places
+from cronoq_cli.model.recurring import is_ahead, was_asked_for
 from cronoq_cli.model.snapshot import Defaults, describe_pool, describe_resource, describe_task, describe_transition
 from cronoq_cli.model.task import Priority, TaskRecord
 from cronoq_cli.model.words import KEY_HINT, hint_for, hint_for_schedule, is_key
@@ -157,7 +158,8 @@ class _Offline:
 
     def _list_usual(self, reader: StoreReader, limit: int | None) -> tuple[list[TaskRecord], dict[str, Any]]:
         """What runs, the next waiting in their order, the last ended; and how many waiting are left out."""
-        live = sorted(reader.list_where(Filter(statuses=_LIVE)), key=_place)
+        stored = reader.list_where(Filter(statuses=_LIVE))
+        live = sorted((record for record in stored if not is_ahead(record, self._now)), key=_place)
         running = [record for record in live if record.status is Status.RUNNING]
         waiting = live[len(running) :]
         shown = waiting if limit is None else waiting[:limit]
@@ -462,11 +464,11 @@ def _find_newest_id(reader: StoreReader) -> int:
 
 
 def _find_last(reader: StoreReader) -> TaskRecord | None:
-    """The newest task that a person or script submitted, not one that came as a reaction to another."""
+    """The newest task that a person or script asked for: no reaction to another, no occurrence of a schedule."""
     most = 16
     while True:
         newest = reader.list_where(Filter(newest_first=True, limit=most))
-        found = next((record for record in newest if not record.spec.reaction), None)
+        found = next((record for record in newest if was_asked_for(record.spec)), None)
         if found is not None or len(newest) < most:
             return found
         most *= 8

@@ -17,8 +17,8 @@ from cronoq_cli.wire.requests import Reply, Request, Selector, WaitTasks, Watch
 
 if TYPE_CHECKING:
     from cronoq_cli.client.housekeeping import ClientHousekeeping
+    from cronoq_cli.commands.context import Context
     from cronoq_cli.commands.planning import QueueSnapshot
-    from cronoq_cli.commands.render.style import Style
 
 RECONNECT_S = 30.0
 """How long a waiting client looks for a daemon that went away (specification section 2)."""
@@ -138,16 +138,17 @@ class ClientStreams:
 
     # The dashboard
 
-    def show_dashboard(self, style: Style, *, read_only: bool) -> int:
+    def show_dashboard(self, context: Context, *, read_only: bool) -> int:
         """Show the dashboard until it is left; the exit status. Raises NoDaemonError when none may be started."""
         from cronoq_cli.client.dashboard.app import run_dashboard  # Textual is for this alone
+        from cronoq_cli.commands.render.style import style_of
 
         self._reach(Watch()).close()
         # What is asked and what is listened to go through gateways of their own: each is used on a thread of its own.
         notes: list[str] = []
         gateways = [SocketGateway(lambda: self._gateway.paths, self._gateway.env, notes.append) for _ in range(2)]
         try:
-            return run_dashboard(gateways[0], ClientStreams(gateways[1]).watch, style, read_only=read_only)
+            return run_dashboard(gateways[0], ClientStreams(gateways[1]).watch, style_of(context), read_only=read_only)
         finally:
             for text in dict.fromkeys(notes):
                 self._gateway.note(text)

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
 
-from cronoq_cli.client.launch import build_command
+from cronoq_cli.client.daemon_command import build_command
 from cronoq_cli.config.paths import Paths
 from cronoq_cli.errors import ConflictError, CronoqError, ExitStatus
 

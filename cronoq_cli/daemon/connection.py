@@ -374,6 +374,8 @@ def _explain(error: BaseException) -> CronoqError:
     """The error to answer. A defect of ours is written to the log once and told in one line; we live on."""
     if isinstance(error, CronoqError):
         return error
+    if isinstance(error, MemoryError):
+        return TryLaterError("the daemon is out of memory", hint="ask for less at once, or try again")
     log.error("a request failed by an internal error", exc_info=error)
     said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
     return CronoqError(f"internal error in the daemon: {said}", hint="daemon.log has more")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
+from heapq import merge
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 
@@ -16,12 +17,21 @@ from cronoq_cli.daemon.changes import collect_changes
 from cronoq_cli.daemon.parked import AwaitRoom, NotYet, Parked, Ticket, Unsettled
 from cronoq_cli.engine.core import Engine
 from cronoq_cli.engine.live import LiveTask, Now
-from cronoq_cli.engine.messages import Action, ClockChanged, Effects, Event, LeasesRevoked, LeasesSettled, TimePassed
+from cronoq_cli.engine.messages import (
+    Action,
+    ClockChanged,
+    Effects,
+    Event,
+    LeasesRevoked,
+    LeasesSettled,
+    RunnerGone,
+    TimePassed,
+)
 from cronoq_cli.errors import CronoqError, FencedError, StoreBusyError, StoreError, StoreFullError, TryLaterError
 from cronoq_cli.model.notice import Notice
 from cronoq_cli.model.ping import Ping
 from cronoq_cli.model.task import TaskRecord, TaskSpec, Transition
-from cronoq_cli.store.contract import Changes, Store
+from cronoq_cli.store.contract import Changes, NewTasks, Store
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -31,6 +41,7 @@ FULL_RETRY_S = (1.0, 2.0, 5.0, 10.0, 15.0)
 """Seconds between tries to write again while the disk refuses: the last one repeats."""
 SPECS_KEPT = 4096
 """So many specs of new tasks stay in memory: most are started soon, and need not be read from the store then."""
+OUT_OF_MEMORY = "the daemon is out of memory"
 LONGEST_SLEEP_S = 60.0
 """A timer never sleeps longer: a changed wall clock is noticed at the latest then."""
 
@@ -65,7 +76,7 @@ class Scheduler:
         self.store = store
         self.clock = clock
         self.performer: Performer | None = None
-        self.on_commit: Callable[[list[Transition]], None] = lambda transitions: None
+        self.on_commit: Callable[[Iterable[Transition]], None] = lambda transitions: None
         self.before_event: Callable[[], None] = lambda: None
         self.on_turn: Callable[[], None] = lambda: None
         self.on_notices: Callable[[list[Notice]], None] = lambda notices: None
@@ -81,8 +92,10 @@ class Scheduler:
         self._parked = Parked()
         self._answers: list[tuple[Done, Any]] = []
         self._extra = Changes()
+        self._bulks: list[NewTasks] = []
         self._flush_handle: asyncio.Handle | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._retry: asyncio.TimerHandle | None = None
         self._full_tries = 0
         self._needs_commit = False
         self._closed = False
@@ -92,7 +105,10 @@ class Scheduler:
     def apply(self, event: Event) -> Any:
         """Give the engine an event; what it changes is committed in this turn of the loop."""
         self.before_event()
-        result = self.engine.handle(event, self.clock())
+        try:
+            result = self.engine.handle(event, self.clock())
+        except MemoryError as error:
+            raise self._give_up_turn(error) from error
         self._schedule_flush()
         return result
 
@@ -131,6 +147,8 @@ class Scheduler:
             if isinstance(reason, Unsettled):
                 self.apply(LeasesRevoked(ids=list(reason.ids)))
             return
+        except MemoryError as error:
+            result = self._give_up_turn(error) if self._has_pending() else TryLaterError(OUT_OF_MEMORY)
         except BaseException as error:  # handed to the one who asked, who knows what to say of it
             result = error
         if self._needs_commit and self._has_pending():
@@ -184,9 +202,13 @@ class Scheduler:
             except (StoreFullError, FencedError, StoreError) as error:
                 self._fail(error)
                 return
+            except Exception as error:  # clients wait for an answer, and the engine is ahead of the store
+                self._give_up_turn(error)
+                return
             self.commits += 1
             self._extra = Changes()
             self._publish(effects, seqs)
+            self._bulks = changes.bulks
         self._finish_turn(effects)
 
     def _keep_for_later(self, effects: Effects) -> None:
@@ -198,6 +220,8 @@ class Scheduler:
             transition.seq = seq
         self._full_tries = 0
         self.specs.update(effects.new)
+        for bulk in effects.bulks:
+            self.specs.update(enumerate(bulk.specs[:SPECS_KEPT], bulk.first))
         for task_id in effects.edited:
             self.specs.pop(task_id, None)
         for task_id in effects.ended:
@@ -215,8 +239,9 @@ class Scheduler:
             self.on_notices(effects.notices)
         if effects.pings:
             self.on_pings(effects.pings)
-        if effects.transitions:
-            self.on_commit(effects.transitions)
+        if effects.transitions or self._bulks:
+            self.on_commit(_merge_events(effects.transitions, self._bulks))
+            self._bulks = []
         if effects.ended:
             self.on_ended()
             for call, done, ticket in self._parked.take_ended(effects.ended):
@@ -264,20 +289,35 @@ class Scheduler:
             log.error("the store cannot be written: %s; new work is refused until it can", error.message)
         self.refusing = error
         self._reload()
-        delay_s = FULL_RETRY_S[min(self._full_tries, len(FULL_RETRY_S) - 1)]
-        self._full_tries += 1
-        asyncio.get_running_loop().call_later(delay_s, self._try_again)
+        if self._retry is None and not self._closed:
+            delay_s = FULL_RETRY_S[min(self._full_tries, len(FULL_RETRY_S) - 1)]
+            self._full_tries += 1
+            self._retry = asyncio.get_running_loop().call_later(delay_s, self._try_again)
+
+    def _give_up_turn(self, error: Exception) -> TryLaterError:
+        """Something broke within the door: nothing of this turn may stay in the engine. Returns what to say of it."""
+        if isinstance(error, MemoryError):
+            failure = StoreFullError(OUT_OF_MEMORY, code="no-memory")
+        else:
+            log.error("a commit failed by an internal error", exc_info=error)
+            failure = StoreFullError(f"internal error in the daemon: {type(error).__name__}", code="internal")
+        if self._flush_handle is not None:
+            self._flush_handle.cancel()
+            self._flush_handle = None
+        self._fail(failure)
+        return TryLaterError(failure.message, hint="nothing was queued or changed", code=failure.code)
 
     def _reload(self) -> None:
         self.specs.clear()
         try:
             self.engine = self._load()
-        except CronoqError as error:
+        except (CronoqError, MemoryError) as error:
             self.close()
-            self.on_fatal(error)
+            self.on_fatal(error if isinstance(error, CronoqError) else TryLaterError(OUT_OF_MEMORY))
 
     def _try_again(self) -> None:
         """Write one small row; when that works, have the runners say again what became of everything."""
+        self._retry = None
         if self._closed:
             return
         now = self.clock()
@@ -289,6 +329,9 @@ class Scheduler:
             return
         except StoreError as error:
             self._fail(error)
+            return
+        except MemoryError as error:
+            self._give_up_turn(error)
             return
         log.info("the store can be written again")
         self.refusing = None
@@ -308,6 +351,14 @@ class Scheduler:
             delay_s = min(wait_s, LONGEST_SLEEP_S)
             self._timer = asyncio.get_running_loop().call_later(delay_s, self._wake)
 
+    def hear_first(self) -> None:
+        """Nothing is decided or started until every runner has said anew what it knows: what ended while we stood still
+        is in nobody's way."""
+        if self.refusing is None:
+            self.apply(RunnerGone())
+            if self.performer is not None:
+                self.performer.ask_again()
+
     def _wake(self) -> None:
         self._timer = None
         if self.refusing is None:
@@ -317,10 +368,10 @@ class Scheduler:
     def close(self) -> None:
         """Write nothing more: what is pending is dropped (it is committed already, or was refused)."""
         self._closed = True
-        for handle in (self._timer, self._flush_handle):
+        for handle in (self._timer, self._flush_handle, self._retry):
             if handle is not None:
                 handle.cancel()
-        self._timer = self._flush_handle = None
+        self._timer = self._flush_handle = self._retry = None
 
     def start(self) -> None:
         """Begin to keep time."""
@@ -343,7 +394,7 @@ class Scheduler:
     def find_spec(self, task_id: int) -> TaskSpec | None:
         """The spec of a task: newly submitted ones are at hand, others are read from the store."""
         effects = self.engine.state.effects
-        spec = effects.edited.get(task_id) or effects.new.get(task_id) or self.specs.get(task_id)
+        spec = effects.find_spec(task_id) or self.specs.get(task_id)
         if spec is None:
             record = self.store.find_task(task_id)
             spec = None if record is None else record.spec
@@ -352,7 +403,15 @@ class Scheduler:
     def list_records(self, ids: Iterable[int]) -> list[TaskRecord]:
         """Records of these tasks, in the order asked for; unknown ids are left out."""
         wanted = list(ids)
-        pending = self.engine.state.effects.touched
+        effects = self.engine.state.effects
+        pending = {i for i in wanted if i in effects.touched or effects.is_new(i)}
         stored = {record.id: record for record in self.store.list_tasks(i for i in wanted if i not in pending)}
         found = (stored.get(i) or (self.find_record(i) if i in pending else None) for i in wanted)
         return [record for record in found if record is not None]
+
+
+def _merge_events(transitions: list[Transition], bulks: list[NewTasks]) -> Iterable[Transition]:
+    """All lines of history of a commit in their order; those of bulks are made as they are asked for."""
+    if not bulks:
+        return transitions
+    return merge(transitions, *(bulk.iter_events() for bulk in bulks), key=lambda event: event.seq)
