@@ -90,6 +90,10 @@ def test_version(caller: Caller) -> None:
         (["--versoin"], "there is no option --versoin (did you mean --version?)"),
         (["--color", "blue", "ls"], "--color: 'blue' is not known here"),
         (["--home", "", "ls"], "--home: the path is empty"),
+        (
+            ["ls", "--color", "never"],
+            "ls: there is no option --color (it stands before the command: cronoq --color ... ls)",
+        ),
         (["--home"], "requires an argument"),
         (["ls", "--limti", "3"], "ls: there is no option --limti (did you mean --limit?)"),
         (["ls", "--json=1"], "does not take a value"),
