@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Collection, Iterator
 from heapq import merge
 from itertools import islice
@@ -36,8 +37,8 @@ def list_tasks(desk: Desk, request: ListTasks) -> Reply:
     if not request.select.is_empty():
         return _list_selected(desk, request)
     running = list_running(desk)
-    total = sum(desk.scheduler.engine.state.pools[name].counts[status] for name in _pools(desk) for status in QUEUED)
-    most = total if request.limit is None else request.limit
+    total = sum(counts[status] for counts in desk.scheduler.list_counts().values() for status in QUEUED)
+    most = sys.maxsize if request.limit is None else request.limit
     waiting = list_next(desk, most)
     ended = desk.scheduler.store.list_where(
         Filter(statuses=_FINALS, by_end=True, newest_first=True, limit=None if request.limit is None else LAST_ENDED)
@@ -51,23 +52,22 @@ def list_tasks(desk: Desk, request: ListTasks) -> Reply:
 _FINALS = sorted(status.value for status in FINAL)
 
 
-def _pools(desk: Desk) -> list[str]:
-    return list(desk.scheduler.engine.state.pools)
-
-
 def summarize(desk: Desk) -> dict[str, int]:
     """How many live tasks stand where."""
     counts: dict[str, int] = {}
-    for pool in desk.scheduler.engine.state.pools.values():
-        for status, count in pool.counts.items():
+    for pool in desk.scheduler.list_counts().values():
+        for status, count in pool.items():
             counts[status.value] = counts.get(status.value, 0) + count
     return counts
 
 
-def list_running(desk: Desk) -> list[int]:
-    """The tasks that run, those first that started first."""
-    pools = desk.scheduler.engine.state.pools.values()
-    running = [task for pool in pools for task in pool.running.values() if task.status is Status.RUNNING]
+def list_running(desk: Desk, pools: Collection[str] = ()) -> list[int]:
+    """The tasks that run, of all pools or of `pools`, those first that started first."""
+    if desk.scheduler.only_committed:
+        stored = desk.scheduler.store.list_where(Filter(statuses=[Status.RUNNING.value], pools=list(pools) or None))
+        return [record.id for record in sorted(stored, key=lambda record: (record.started_at or 0.0, record.id))]
+    chosen = [pool for name, pool in desk.scheduler.engine.state.pools.items() if not pools or name in pools]
+    running = [task for pool in chosen for task in pool.running.values() if task.status is Status.RUNNING]
     return [task.id for task in sorted(running, key=lambda task: (task.started_at or 0.0, task.id))]
 
 
@@ -81,7 +81,23 @@ def list_next(
     ids = _list_ready(desk, chosen, most) if Status.READY in statuses else []
     if len(ids) < most:
         ids += islice(_later(desk, chosen, statuses - {Status.READY}), most - len(ids))
+    if desk.scheduler.only_committed:
+        wanted = Filter(statuses=sorted(status.value for status in statuses), pools=list(pools) or None, limit=most)
+        return _keep_committed(desk, ids, wanted)[:most]
     return ids[:most]
+
+
+def _keep_committed(desk: Desk, ids: list[int], wanted: Filter) -> list[int]:
+    """Of tasks in the engine's order those that are committed as wanted; those behind them that only the store has so:
+    their next change waits for its commit."""
+    store = desk.scheduler.store
+    changing = [task_id for task_id in ids if desk.scheduler.is_uncommitted(task_id)]
+    stored = {record.id for record in store.list_tasks(changing) if record.status.value in (wanted.statuses or ())}
+    others = set(changing) - stored
+    kept = dict.fromkeys(task_id for task_id in ids if task_id not in others)
+    if wanted.limit is None or len(kept) < wanted.limit:
+        kept.update(dict.fromkeys(store.list_ids(wanted)))
+    return list(kept)
 
 
 def _list_ready(desk: Desk, pools: list[LivePool], most: int) -> list[int]:
@@ -107,7 +123,7 @@ def _later(desk: Desk, pools: list[LivePool], later: frozenset[Status]) -> Itera
 def _list_selected(desk: Desk, request: ListTasks) -> Reply:
     ids = desk.selecting.select(request.select, ALL_STATUSES).ids
     most = len(ids) if request.limit is None else request.limit
-    live = {task_id for task_id in ids if (task := desk.scheduler.find_live(task_id)) and task.status in LIVE}
+    live = set(filter(desk.scheduler.is_unended, ids))
     rank = {task_id: place for place, task_id in enumerate([*list_running(desk), *list_next(desk, most)])}
     ids.sort(key=lambda task_id: (task_id not in live, rank.get(task_id, len(rank)) if task_id in live else 0))
     shown = ids if len(ids) <= most else (ids[:most] if live else ids[-most:])
@@ -168,12 +184,11 @@ def wait_tasks(desk: Desk, request: WaitTasks) -> Reply:
     ids = desk.selecting.select(request.select, LIVE).ids
     # Run again, it is about the same tasks: filters would find other ones by then.
     request.select = Selector(refs=[str(task_id) for task_id in ids])
-    waiting = [task_id for task_id in ids if (task := desk.scheduler.find_live(task_id)) and task.status in LIVE]
+    waiting = [task_id for task_id in ids if desk.scheduler.is_unended(task_id)]
     if waiting and (len(waiting) == len(ids) or not request.any):
         if request.now:
             raise WaitTimeoutError("the time to wait is over")
         raise NotYet(waiting, every=not request.any)
-    desk.scheduler.must_commit()
     ended = [task_id for task_id in ids if task_id not in set(waiting)] if request.any else ids
     records = desk.scheduler.list_records(ended)
     if len(records) == 1:
