@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from cronoq_cli.commands import candidates
@@ -56,6 +56,7 @@ HANDLERS: Mapping[type, Callable[[Desk, Any], Reply]] = {
     requests.StartNow: verbs.start_now,
     requests.Move: verbs.move,
     requests.Edit: verbs.edit,
+    requests.EditEach: verbs.edit_each,
     requests.Signal: verbs.signal,
     requests.Remove: housekeeping.remove,
     requests.Prune: housekeeping.prune,
@@ -196,7 +197,7 @@ class Application:
         self._watchers[number] = (None if ids is None else frozenset(ids), wanted, last, send)
         return lambda: self._watchers.pop(number, None) and None
 
-    def _publish(self, transitions: list[Transition]) -> None:
+    def _publish(self, transitions: Iterable[Transition]) -> None:
         if not self._watchers:
             return
         for transition in transitions:

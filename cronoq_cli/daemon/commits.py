@@ -12,11 +12,12 @@ from typing import Any, Protocol
 
 from cronoq_cli.daemon.pace import Pace
 from cronoq_cli.daemon.writer_thread import WriterThread
-from cronoq_cli.errors import CronoqError, StoreError
+from cronoq_cli.errors import CronoqError, StoreError, StoreFullError
 from cronoq_cli.store.contract import Changes, Store, StoreReader
 
 log = logging.getLogger(__name__)
 
+OUT_OF_MEMORY = "the daemon is out of memory"
 Job = Callable[[Store], Any]
 """Writes the store."""
 Then = Callable[[Any], None]
@@ -93,11 +94,11 @@ class Commits:
         except CronoqError as error:
             outcome = error
         except Exception as error:
-            outcome = _own_up(error)
+            outcome = own_up(error)
         return outcome, time.monotonic() - began
 
     def _take(self, timed: Any, then: Then, rows: int | None) -> None:
-        outcome, took_s = (_own_up(timed), 0.0) if isinstance(timed, BaseException) else timed
+        outcome, took_s = (own_up(timed), 0.0) if isinstance(timed, BaseException) else timed
         if rows is not None and self.pace.note(took_s, rows, time.monotonic()):
             log.info("a commit took %.0f ms: they are made beside the loop for now", took_s * 1e3)
         then(outcome)
@@ -106,12 +107,14 @@ class Commits:
 def count_rows(changes: Changes) -> int:
     """About how many rows a commit writes."""
     tasks = len(changes.new) + len(changes.updated) + len(changes.respecced) + len(changes.removed)
-    return (
-        tasks + len(changes.attempts) + len(changes.transitions) + len(changes.edges_opened) + len(changes.edges_closed)
-    )
+    bulks = sum(len(bulk.specs) for bulk in changes.bulks)
+    edges = len(changes.edges_opened) + len(changes.edges_closed)
+    return tasks + bulks + edges + len(changes.attempts) + len(changes.transitions)
 
 
-def _own_up(error: BaseException) -> StoreError:
-    """What an error that is none of the store's is to everybody else: the daemon must stop."""
-    log.error("the store could not be written by an error of ours", exc_info=error)
-    return StoreError(f"internal error while writing the store: {error!r}")
+def own_up(error: BaseException) -> StoreFullError:
+    """What an error that is none of the store's means: nothing was stored, and it is tried again later."""
+    if isinstance(error, MemoryError):
+        return StoreFullError(OUT_OF_MEMORY, code="no-memory")
+    log.error("a commit failed by an internal error", exc_info=error)
+    return StoreFullError(f"internal error in the daemon: {type(error).__name__}", code="internal")

@@ -17,7 +17,7 @@ from itertools import islice
 from typing import Any, Protocol
 
 from cronoq_cli.daemon.changes import collect_changes
-from cronoq_cli.daemon.commits import Commits, Job, Then, count_rows
+from cronoq_cli.daemon.commits import OUT_OF_MEMORY, Commits, Job, Then, count_rows, own_up
 from cronoq_cli.daemon.lookup import Counts, Lookup
 from cronoq_cli.daemon.pace import Choice
 from cronoq_cli.daemon.parked import AwaitCommit, AwaitWrite, Done
@@ -110,7 +110,10 @@ class Committing(Lookup):
     def apply(self, event: Event) -> Any:
         """Give the engine an event; what it changes is committed in this turn of the loop."""
         self.before_event()
-        result = self.engine.handle(event, self.clock())
+        try:
+            result = self.engine.handle(event, self.clock())
+        except MemoryError as error:
+            raise self._give_up_turn(error) from error
         self._schedule_flush()
         return result
 
@@ -272,6 +275,8 @@ class Committing(Lookup):
             transition.seq = seq
         self._full_tries = 0
         self.specs.update(effects.new)
+        for bulk in effects.bulks:
+            self.specs.update(enumerate(bulk.specs[:SPECS_KEPT], bulk.first))
         for task_id in effects.edited:
             self.specs.pop(task_id, None)
         for task_id in effects.ended:
@@ -288,6 +293,9 @@ class Committing(Lookup):
         self._answers, self._extra = [], Changes()
         self._batch = self._under_way = None
         self._has_pending = False
+        if self._flush_handle is not None:
+            self._flush_handle.cancel()
+            self._flush_handle = None
         if isinstance(error, FencedError) or not isinstance(error, StoreFullError):
             self.close()
             _refuse(answers, error)
@@ -302,20 +310,27 @@ class Committing(Lookup):
         for _, then in jobs:
             if then != self._take_probe:
                 then(error)
-        if self._retry is None:
+        if self._retry is None and not self._closed:
             delay_s = FULL_RETRY_S[min(self._full_tries, len(FULL_RETRY_S) - 1)]
             self._full_tries += 1
             self._retry = asyncio.get_running_loop().call_later(delay_s, self._try_again)
         self._go_on()
+
+    def _give_up_turn(self, error: Exception) -> TryLaterError:
+        """Something broke within the door: nothing of this turn may stay in the engine. Returns what to say of it."""
+        self._commits.wait()  # what is written already holds
+        failure = own_up(error)
+        self._fail(failure)
+        return TryLaterError(failure.message, hint="nothing was queued or changed", code=failure.code)
 
     def _reload(self) -> None:
         self.specs.clear()
         try:
             self.engine = self._load()
             self._counts = self._copy_counts()
-        except CronoqError as error:
+        except (CronoqError, MemoryError) as error:
             self.close()
-            self.on_fatal(error)
+            self.on_fatal(error if isinstance(error, CronoqError) else TryLaterError(OUT_OF_MEMORY))
 
     def _try_again(self) -> None:
         """Write one small row; when that works, have the runners say again what became of everything."""

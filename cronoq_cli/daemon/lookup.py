@@ -42,8 +42,9 @@ class Lookup:
 
     def is_uncommitted(self, task_id: int) -> bool:
         """Whether a change of this task waits for its commit."""
-        under_way = self._under_way
-        return task_id in self.engine.state.effects.touched or (under_way is not None and task_id in under_way.touched)
+        return _changes(self.engine.state.effects, task_id) or (
+            self._under_way is not None and _changes(self._under_way, task_id)
+        )
 
     def is_unended(self, task_id: int) -> bool:
         """Whether a task is live, or its end waits for its commit."""
@@ -72,7 +73,7 @@ class Lookup:
     def find_spec(self, task_id: int) -> TaskSpec | None:
         """The spec of a task: newly submitted ones are at hand, others are read from the store."""
         effects = self.engine.state.effects
-        spec = effects.edited.get(task_id) or effects.new.get(task_id) or self.specs.get(task_id)
+        spec = effects.find_spec(task_id) or self.specs.get(task_id)
         if spec is None:
             record = self.store.find_task(task_id)
             spec = None if record is None else record.spec
@@ -81,7 +82,8 @@ class Lookup:
     def list_records(self, ids: Iterable[int]) -> list[TaskRecord]:
         """Records of these tasks, in the order asked for; unknown ids are left out."""
         wanted = list(ids)
-        pending = {} if self.only_committed else self.engine.state.effects.touched
+        effects = self.engine.state.effects
+        pending = set() if self.only_committed else {i for i in wanted if _changes(effects, i)}
         stored = {record.id: record for record in self.store.list_tasks(i for i in wanted if i not in pending)}
         found = (stored.get(i) or (self.find_record(i) if i in pending else None) for i in wanted)
         return [record for record in found if record is not None]
@@ -95,3 +97,8 @@ class Lookup:
 
     def _copy_counts(self) -> Counts:
         return {name: dict(pool.counts) for name, pool in self.engine.state.pools.items()}
+
+
+def _changes(effects: Effects, task_id: int) -> bool:
+    """Whether the task is new or changed by these."""
+    return task_id in effects.touched or effects.is_new(task_id)

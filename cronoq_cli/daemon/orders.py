@@ -30,6 +30,7 @@ from cronoq_cli.store.contract import iter_env
 from cronoq_cli.wire.runner import ENVIRONMENTS_KEPT, Order
 
 DEFAULT_SHELL = "/bin/sh"
+UNREADABLE = "echo 'cronoq: the stored task is damaged and cannot be read' >&2; exit 126"
 _NO_POOL = PoolSettings(workers=0)
 
 
@@ -57,6 +58,7 @@ class Orders:
         self._scheduler = scheduler
         self._paths = paths
         self._store_id = store_id
+        self._logs_dir = paths.logs_dir
         self._vars: OrderedDict[str, list[str]] = OrderedDict()
 
     def token(self, task_id: int, attempt: int) -> str:
@@ -89,7 +91,7 @@ class Orders:
         orders: list[dict[str, Any]] = []
         if sent.use(spec.env):
             orders.append({"order": Order.ENV, "id": spec.env, "vars": self._find_vars(spec.env)})
-        report = os.path.join(self._paths.logs_dir, report_name(task.id, action.attempt))
+        report = f"{self._logs_dir}/{report_name(task.id, action.attempt)}"
         start: dict[str, Any] = {
             "order": Order.START,
             "token": token,
@@ -125,11 +127,13 @@ class Orders:
         return msgspec.structs.replace(spec, cwd=first.cwd, umask=first.umask, env=first.env)
 
     def _add_outputs(self, start: dict[str, Any], task_id: int, attempt: int, spec: TaskSpec) -> None:
-        logs = self._paths.logs_dir
-        start["log"] = os.path.join(logs, log_name(task_id, attempt))
-        start["stderr_log"] = os.path.join(logs, log_name(task_id, attempt, stderr=True)) if spec.split else None
-        start["stdout"] = fill_place(spec.stdout, task_id, attempt, spec.name) if spec.stdout else None
-        start["stderr"] = fill_place(spec.stderr, task_id, attempt, spec.name) if spec.stderr else None
+        start["log"] = f"{self._logs_dir}/{log_name(task_id, attempt)}"
+        if spec.split:
+            start["stderr_log"] = f"{self._logs_dir}/{log_name(task_id, attempt, stderr=True)}"
+        if spec.stdout:
+            start["stdout"] = fill_place(spec.stdout, task_id, attempt, spec.name)
+        if spec.stderr:
+            start["stderr"] = fill_place(spec.stderr, task_id, attempt, spec.name)
 
     def _find_vars(self, env_id: str) -> list[str]:
         found = self._vars.get(env_id)
@@ -186,8 +190,9 @@ class Orders:
         if self._paths.home is not None:
             own["CRONOQ_HOME"] = self._paths.home
         _add_scheduling(own, spec, task.units)
-        changes = {name: value for name, value in spec.env_changes.items() if value is not None}
-        return {**changes, **own}
+        if not spec.env_changes:
+            return own
+        return {name: value for name, value in spec.env_changes.items() if value is not None} | own
 
 
 def _add_scheduling(own: dict[str, str], spec: TaskSpec, units: Mapping[str, list[int]] | None) -> None:
@@ -207,9 +212,11 @@ def _add_scheduling(own: dict[str, str], spec: TaskSpec, units: Mapping[str, lis
 
 
 def build_argv(spec: TaskSpec, pool: PoolSettings) -> list[str]:
-    """The words to execute: those given, or the shell with its line."""
+    """The words to execute: those given, or the shell with its line; what could not be read fails for good."""
     if spec.command is not None:
         return spec.command
+    if spec.shell_line is None:
+        return [DEFAULT_SHELL, "-c", UNREADABLE]
     return [spec.shell or pool.shell or DEFAULT_SHELL, "-c", spec.shell_line or ""]
 
 

@@ -8,18 +8,21 @@ requests mean in `handlers`, the runner's side in `runners`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from heapq import merge
 from typing import Any, TypeVar
 
-from cronoq_cli.daemon.commits import Commits
+from cronoq_cli.daemon.commits import OUT_OF_MEMORY, Commits
 from cronoq_cli.daemon.committing import Batch, Committing
 from cronoq_cli.daemon.parked import AwaitCommit, AwaitRoom, AwaitWrite, Call, Done, NotYet, Parked, Ticket, Unsettled
 from cronoq_cli.engine.core import Engine
 from cronoq_cli.engine.live import Now
-from cronoq_cli.engine.messages import LeasesRevoked, LeasesSettled, TimePassed
+from cronoq_cli.engine.messages import LeasesRevoked, LeasesSettled, RunnerGone, TimePassed
+from cronoq_cli.errors import TryLaterError
 from cronoq_cli.model.notice import Notice
 from cronoq_cli.model.ping import Ping
 from cronoq_cli.model.task import Transition
+from cronoq_cli.store.contract import NewTasks
 
 T = TypeVar("T")
 
@@ -33,7 +36,7 @@ class Scheduler(Committing):
 
     def __init__(self, commits: Commits, load: Callable[[], Engine], clock: Callable[[], Now]) -> None:
         super().__init__(commits, load, clock)
-        self.on_commit: Callable[[list[Transition]], None] = lambda transitions: None
+        self.on_commit: Callable[[Iterable[Transition]], None] = lambda transitions: None
         self.on_turn: Callable[[], None] = lambda: None
         self.on_notices: Callable[[list[Notice]], None] = lambda notices: None
         self.on_pings: Callable[[list[tuple[str, Ping]]], None] = lambda pings: None
@@ -64,6 +67,8 @@ class Scheduler(Committing):
             if isinstance(reason, Unsettled):
                 self.apply(LeasesRevoked(ids=list(reason.ids)))
             return
+        except MemoryError as error:
+            result = self._give_up_turn(error) if self._has_pending else TryLaterError(OUT_OF_MEMORY)
         except BaseException as error:  # handed to the one who asked, who knows what to say of it
             result = error
         if not self._needs_commit or self.is_settled:
@@ -116,8 +121,8 @@ class Scheduler(Committing):
             self.on_notices(effects.notices)
         if effects.pings:
             self.on_pings(effects.pings)
-        if effects.transitions:
-            self.on_commit(effects.transitions)
+        if effects.transitions or batch.changes.bulks:
+            self.on_commit(_merge_events(effects.transitions, batch.changes.bulks))
         if effects.ended:
             self.on_ended()
             for call, done, ticket in self._parked.take_ended(effects.ended):
@@ -158,6 +163,14 @@ class Scheduler(Committing):
             delay_s = min(wait_s, LONGEST_SLEEP_S)
             self._timer = asyncio.get_running_loop().call_later(delay_s, self._wake)
 
+    def hear_first(self) -> None:
+        """Nothing is decided or started until every runner has said anew what it knows: what ended while we stood still
+        is in nobody's way."""
+        if self.refusing is None:
+            self.apply(RunnerGone())
+            if self.performer is not None:
+                self.performer.ask_again()
+
     def _wake(self) -> None:
         self._timer = None
         if self.refusing is None:
@@ -174,3 +187,10 @@ class Scheduler(Committing):
             self._timer.cancel()
             self._timer = None
         super().close()
+
+
+def _merge_events(transitions: list[Transition], bulks: list[NewTasks]) -> Iterable[Transition]:
+    """All lines of history of a commit in their order; those of bulks are made as they are asked for."""
+    if not bulks:
+        return transitions
+    return merge(transitions, *(bulk.iter_events() for bulk in bulks), key=lambda event: event.seq)

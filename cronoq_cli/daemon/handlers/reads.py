@@ -11,6 +11,7 @@ from typing import Any
 
 from cronoq_cli.daemon.desk import Desk
 from cronoq_cli.daemon.parked import NotYet
+from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.engine.pools import LivePool
 from cronoq_cli.errors import WaitTimeoutError
 from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
@@ -37,27 +38,37 @@ def list_tasks(desk: Desk, request: ListTasks) -> Reply:
     if not request.select.is_empty():
         return _list_selected(desk, request)
     running = list_running(desk)
-    total = sum(counts[status] for counts in desk.scheduler.list_counts().values() for status in QUEUED)
+    summary = summarize(desk)
+    total = sum(summary.get(status.value, 0) for status in QUEUED)
     most = sys.maxsize if request.limit is None else request.limit
-    waiting = list_next(desk, most)
+    waiting = list_next(desk, most, but=[task.id for task in list_ahead(desk)])
     ended = desk.scheduler.store.list_where(
         Filter(statuses=_FINALS, by_end=True, newest_first=True, limit=None if request.limit is None else LAST_ENDED)
     )
     records = desk.scheduler.list_records([*running, *waiting])
     documents = [desk.describe(record) for record in [*records, *reversed(ended)]]
-    summary = summarize(desk)
     return Reply(doc={"tasks": documents, "more": max(0, total - len(waiting)), "summary": summary})
 
 
 _FINALS = sorted(status.value for status in FINAL)
 
 
+def list_ahead(desk: Desk) -> list[LiveTask]:
+    """Occurrences made ahead to reserve their start, which has not come: not of the queue yet. `recurring ls` has them,
+    and so has who asks for them by id or status."""
+    schedules = desk.scheduler.engine.state.schedules.by_name.values()
+    made = (desk.scheduler.find_live(task_id) for one in schedules for task_id in one.ahead)
+    return [task for task in made if task is not None and task.status in (Status.SCHEDULED, Status.BLOCKED)]
+
+
 def summarize(desk: Desk) -> dict[str, int]:
-    """How many live tasks stand where."""
+    """How many live tasks stand where, without those of `list_ahead`."""
     counts: dict[str, int] = {}
     for pool in desk.scheduler.list_counts().values():
         for status, count in pool.items():
             counts[status.value] = counts.get(status.value, 0) + count
+    for task in list_ahead(desk):
+        counts[task.status.value] -= 1
     return counts
 
 
@@ -72,31 +83,39 @@ def list_running(desk: Desk, pools: Collection[str] = ()) -> list[int]:
 
 
 def list_next(
-    desk: Desk, most: int, pools: Collection[str] = (), statuses: frozenset[Status] = frozenset(QUEUED)
+    desk: Desk,
+    most: int,
+    pools: Collection[str] = (),
+    statuses: frozenset[Status] = frozenset(QUEUED),
+    but: Collection[int] = (),
 ) -> list[int]:
-    """Up to `most` waiting tasks in the order in which they are expected: ready by score, then by due time.
+    """Up to `most` waiting tasks in the order in which they are expected: ready by score, those of paused pools behind
+    the others, then by due time.
 
-    Of all pools, or of `pools`; of these statuses."""
+    Of all pools, or of `pools`; of these statuses; without those in `but`, which are not ready."""
     chosen = [pool for name, pool in desk.scheduler.engine.state.pools.items() if not pools or name in pools]
     ids = _list_ready(desk, chosen, most) if Status.READY in statuses else []
     if len(ids) < most:
-        ids += islice(_later(desk, chosen, statuses - {Status.READY}), most - len(ids))
+        left_out = frozenset(but)
+        later = _later(desk, chosen, statuses - {Status.READY})
+        ids += islice((task_id for task_id in later if task_id not in left_out), most - len(ids))
     if desk.scheduler.only_committed:
         wanted = Filter(statuses=sorted(status.value for status in statuses), pools=list(pools) or None, limit=most)
-        return _keep_committed(desk, ids, wanted)[:most]
+        return _keep_committed(desk, ids, wanted, but)[:most]
     return ids[:most]
 
 
-def _keep_committed(desk: Desk, ids: list[int], wanted: Filter) -> list[int]:
-    """Of tasks in the engine's order those that are committed as wanted; those behind them that only the store has so:
-    their next change waits for its commit."""
+def _keep_committed(desk: Desk, ids: list[int], wanted: Filter, but: Collection[int]) -> list[int]:
+    """Of tasks in the engine's order those that are committed as wanted; behind them those that only the store has so,
+    since their next change waits for its commit, without those in `but`."""
     store = desk.scheduler.store
     changing = [task_id for task_id in ids if desk.scheduler.is_uncommitted(task_id)]
     stored = {record.id for record in store.list_tasks(changing) if record.status.value in (wanted.statuses or ())}
     others = set(changing) - stored
     kept = dict.fromkeys(task_id for task_id in ids if task_id not in others)
     if wanted.limit is None or len(kept) < wanted.limit:
-        kept.update(dict.fromkeys(store.list_ids(wanted)))
+        left_out = frozenset(but)
+        kept.update((task_id, None) for task_id in store.list_ids(wanted) if task_id not in left_out)
     return list(kept)
 
 
@@ -104,7 +123,8 @@ def _list_ready(desk: Desk, pools: list[LivePool], most: int) -> list[int]:
     state, wall = desk.scheduler.engine.state, desk.now().wall
     lines = [pool.lanes.first(most, lambda task: state.place(task, wall)) for pool in pools]
     ready = [task for pool in pools for task in pool.leased.values()]
-    ready += merge(*lines, key=lambda task: (-state.score(task, wall), task.seq))
+    paused = {pool.name for pool in pools if pool.paused}
+    ready += merge(*lines, key=lambda task: (task.pool in paused, -state.score(task, wall), task.seq))
     ids = list(dict.fromkeys(task.id for task in ready))[:most]
     return ids + [task.id for pool in pools for task in islice(pool.unfit.values(), most)]
 
@@ -112,7 +132,7 @@ def _list_ready(desk: Desk, pools: list[LivePool], most: int) -> list[int]:
 def _later(desk: Desk, pools: list[LivePool], later: frozenset[Status]) -> Iterator[int]:
     names = frozenset(pool.name for pool in pools)
     count = sum(pool.counts[status] for pool in pools for status in later)
-    tasks = desk.scheduler.engine.state.tasks.values()
+    tasks = desk.scheduler.engine.state.tasks.made()
     found = islice((task for task in tasks if task.status in later and task.pool in names), count)
     if count > MOST_SORTED:
         return (task.id for task in found)
@@ -187,7 +207,7 @@ def wait_tasks(desk: Desk, request: WaitTasks) -> Reply:
     waiting = [task_id for task_id in ids if desk.scheduler.is_unended(task_id)]
     if waiting and (len(waiting) == len(ids) or not request.any):
         if request.now:
-            raise WaitTimeoutError("the time to wait is over")
+            raise WaitTimeoutError("the time to wait is over", hint="the tasks go on: cronoq ls shows how far they are")
         raise NotYet(waiting, every=not request.any)
     ended = [task_id for task_id in ids if task_id not in set(waiting)] if request.any else ids
     records = desk.scheduler.list_records(ended)
