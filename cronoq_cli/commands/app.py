@@ -39,7 +39,7 @@ HELP = "cronoq queues, schedules and repeats shell commands for one user on one 
 EXAMPLES = (
     "Examples:",
     "cronoq submit -- make -j4 test      queue a command; prints its id",
-    "cronoq run -- ./backup.sh           queue, watch and wait; ends with its exit code",
+    "cronoq run -- ./backup.sh           queue, watch, wait; exits as the task did",
     "cronoq submit --after last -- ./next",
     "cronoq ls",
 )

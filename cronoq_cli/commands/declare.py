@@ -201,10 +201,20 @@ def _listed_aliases(command: Any) -> Iterator[None]:
 
 
 def _draw_help(ctx: Any, context: Context) -> None:
+    """Have Typer draw it, with each paragraph as one line for it to wrap, and the examples as they are typed."""
     from typer import rich_utils
 
-    with contextlib.redirect_stdout(context.out):
-        rich_utils.rich_format_help(obj=ctx.command, ctx=ctx, markup_mode="rich")
+    command = ctx.command
+    text, examples = command.help, command.epilog
+    command.help = "\n\n".join(part.replace("\n", " ") for part in (text or "").split("\n\n"))
+    command.epilog = None
+    try:
+        with contextlib.redirect_stdout(context.out):
+            rich_utils.rich_format_help(obj=command, ctx=ctx, markup_mode="rich")
+    finally:
+        command.help, command.epilog = text, examples
+    if examples:
+        context.out.write("\n " + examples.replace("\n\n", "\n   ") + "\n\n")
 
 
 def verb(

@@ -59,6 +59,7 @@ HANDLERS: Mapping[type, Callable[[Desk, Any], Answer]] = {
     requests.StartNow: verbs.start_now,
     requests.Move: verbs.move,
     requests.Edit: verbs.edit,
+    requests.EditEach: verbs.edit_each,
     requests.Signal: verbs.signal,
     requests.Remove: housekeeping.remove,
     requests.Prune: housekeeping.prune,

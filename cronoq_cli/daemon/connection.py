@@ -183,7 +183,7 @@ class Connection(asyncio.Protocol):
         self._half += grown
         self._server.half_messages += grown
         if grown > 0 and self._server.half_messages > self._server.limits.half_messages:
-            raise TryLaterError("too many long messages arrive at the same time")
+            raise TryLaterError("too many long messages arrive at the same time", hint="try again in a moment")
         if self._timer is not None and (completed or not self._half):
             self._timer.cancel()
             self._timer = None
@@ -365,13 +365,17 @@ def _encode_result(result: Reply | Callable[[], Reply] | BaseException) -> bytes
 def _send_back(frame: Frame) -> bytes:
     if frame.kind == codec.LINE:
         return codec.encode_frame(codec.FULL_WAY, codec.STOPPING)
-    return codec.encode_error(TryLaterError("the daemon is stopping", code=codec.STOPPING.decode()))
+    return codec.encode_error(
+        TryLaterError("the daemon is stopping", hint="try again when it runs again", code=codec.STOPPING.decode())
+    )
 
 
 def _explain(error: BaseException) -> CronoqError:
     """The error to answer. A defect of ours is written to the log once and told in one line; we live on."""
     if isinstance(error, CronoqError):
         return error
+    if isinstance(error, MemoryError):
+        return TryLaterError("the daemon is out of memory", hint="ask for less at once, or try again")
     log.error("a request failed by an internal error", exc_info=error)
     said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
     return CronoqError(f"internal error in the daemon: {said}", hint="daemon.log has more")

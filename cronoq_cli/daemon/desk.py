@@ -21,6 +21,7 @@ from cronoq_cli.engine.blockers import tell_briefly
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.errors import InvalidError, NotFoundError, TryLaterError
 from cronoq_cli.logs.cap import can_cut
+from cronoq_cli.model.ids import describe_missing, hint_for_id
 from cronoq_cli.model.lifecycle import Status
 from cronoq_cli.model.places import log_places, report_name
 from cronoq_cli.model.snapshot import Defaults, describe_task
@@ -70,7 +71,9 @@ class Desk:
         """A task as it stands. Raises NotFoundError."""
         record = self.scheduler.find_record(task_id)
         if record is None:
-            raise NotFoundError(f"no task {task_id}")
+            raise NotFoundError(
+                describe_missing(task_id, task_id), hint=hint_for_id(task_id, self.scheduler.engine.state.next_id - 1)
+            )
         return record
 
     def find_status(self, task_id: int) -> Status | None:
@@ -89,7 +92,9 @@ class Desk:
         try:
             free, total = read_space(self.paths.state_dir)
         except OSError as error:
-            raise TryLaterError(f"the state directory cannot be seen: {error.strerror}", code="no-space") from error
+            raise TryLaterError(
+                f"the state directory cannot be seen: {error.strerror}", hint="cronoq doctor", code="no-space"
+            ) from error
         guard = decide_guard(self.settings.logs.min_free, total)
         if free < guard:
             raise TryLaterError(

@@ -47,7 +47,7 @@ from cronoq_cli.daemon.server import Server
 from cronoq_cli.daemon.service import Service
 from cronoq_cli.daemon.systemd import Notifier
 from cronoq_cli.engine.live import Now
-from cronoq_cli.errors import ConflictError, CronoqError, ExitStatus
+from cronoq_cli.errors import LACKING, ConflictError, CronoqError, ExitStatus, TryLaterError
 from cronoq_cli.store.sqlite import SqliteStore, open_store
 
 log = logging.getLogger(__name__)
@@ -80,11 +80,13 @@ def main(argv: Sequence[str]) -> int:
     try:
         options = parse_options(argv)
         paths = find_paths(options.home, os.environ)
-        detach(options)
         ready = _Readiness(options.ready_fd)
+        detach(options)
     except CronoqError as error:
         sys.stderr.write(f"cronoq: {error.line()}\n")
         return error.exit
+    except OSError as error:
+        return _refuse(options, ready, _explain_start(error))
     try:
         prepare_dirs(paths)
         settings = load_settings(paths.config_file)
@@ -96,8 +98,17 @@ def main(argv: Sequence[str]) -> int:
             return runner.run(_Daemon(options, paths, settings, ready, selector).run())
     except CronoqError as error:
         return _refuse(options, ready, error)
-    except OSError as error:
-        return _refuse(options, ready, CronoqError(f"the daemon cannot start: {error}"))
+    except (OSError, MemoryError) as error:
+        return _refuse(options, ready, _explain_start(error))
+
+
+def _explain_start(error: OSError | MemoryError) -> CronoqError:
+    """What the machine lacks may be there later."""
+    if isinstance(error, MemoryError):
+        return TryLaterError("the daemon cannot start: out of memory")
+    if error.errno in LACKING:
+        return TryLaterError(f"the daemon cannot start: {error.strerror}", hint="free what is short, and try again")
+    return CronoqError(f"the daemon cannot start: {error}")
 
 
 def _refuse(options: DaemonOptions, ready: _Readiness, error: CronoqError) -> int:
@@ -145,7 +156,9 @@ class _Daemon:
             return
         if not self._options.standby:
             pid = self._lock.read_holder().get("pid")
-            raise ConflictError(f"a daemon runs already, with pid {pid}", code="already-running")
+            raise ConflictError(
+                f"a daemon runs already, with pid {pid}", hint="--standby waits until it ends", code="already-running"
+            )
         log.info("waiting as a standby for %s", self._lock.read_holder())
         about = {"state": "idle", "role": "standby", "pid": os.getpid(), **_leader_of(self._lock)}
         announce_ready(self._ready.take(), about)

@@ -16,7 +16,16 @@ from cronoq_cli.daemon.changes import collect_changes
 from cronoq_cli.daemon.parked import AwaitRoom, NotYet, Parked, Ticket, Unsettled
 from cronoq_cli.engine.core import Engine
 from cronoq_cli.engine.live import LiveTask, Now
-from cronoq_cli.engine.messages import Action, ClockChanged, Effects, Event, LeasesRevoked, LeasesSettled, TimePassed
+from cronoq_cli.engine.messages import (
+    Action,
+    ClockChanged,
+    Effects,
+    Event,
+    LeasesRevoked,
+    LeasesSettled,
+    RunnerGone,
+    TimePassed,
+)
 from cronoq_cli.errors import CronoqError, FencedError, StoreBusyError, StoreError, StoreFullError, TryLaterError
 from cronoq_cli.model.notice import Notice
 from cronoq_cli.model.ping import Ping
@@ -31,6 +40,7 @@ FULL_RETRY_S = (1.0, 2.0, 5.0, 10.0, 15.0)
 """Seconds between tries to write again while the disk refuses: the last one repeats."""
 SPECS_KEPT = 4096
 """So many specs of new tasks stay in memory: most are started soon, and need not be read from the store then."""
+OUT_OF_MEMORY = "the daemon is out of memory"
 LONGEST_SLEEP_S = 60.0
 """A timer never sleeps longer: a changed wall clock is noticed at the latest then."""
 
@@ -83,6 +93,7 @@ class Scheduler:
         self._extra = Changes()
         self._flush_handle: asyncio.Handle | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._retry: asyncio.TimerHandle | None = None
         self._full_tries = 0
         self._needs_commit = False
         self._closed = False
@@ -92,7 +103,10 @@ class Scheduler:
     def apply(self, event: Event) -> Any:
         """Give the engine an event; what it changes is committed in this turn of the loop."""
         self.before_event()
-        result = self.engine.handle(event, self.clock())
+        try:
+            result = self.engine.handle(event, self.clock())
+        except MemoryError as error:
+            raise self._give_up_turn(error) from error
         self._schedule_flush()
         return result
 
@@ -131,6 +145,8 @@ class Scheduler:
             if isinstance(reason, Unsettled):
                 self.apply(LeasesRevoked(ids=list(reason.ids)))
             return
+        except MemoryError as error:
+            result = self._give_up_turn(error) if self._has_pending() else TryLaterError(OUT_OF_MEMORY)
         except BaseException as error:  # handed to the one who asked, who knows what to say of it
             result = error
         if self._needs_commit and self._has_pending():
@@ -183,6 +199,9 @@ class Scheduler:
                 return
             except (StoreFullError, FencedError, StoreError) as error:
                 self._fail(error)
+                return
+            except Exception as error:  # clients wait for an answer, and the engine is ahead of the store
+                self._give_up_turn(error)
                 return
             self.commits += 1
             self._extra = Changes()
@@ -264,20 +283,35 @@ class Scheduler:
             log.error("the store cannot be written: %s; new work is refused until it can", error.message)
         self.refusing = error
         self._reload()
-        delay_s = FULL_RETRY_S[min(self._full_tries, len(FULL_RETRY_S) - 1)]
-        self._full_tries += 1
-        asyncio.get_running_loop().call_later(delay_s, self._try_again)
+        if self._retry is None and not self._closed:
+            delay_s = FULL_RETRY_S[min(self._full_tries, len(FULL_RETRY_S) - 1)]
+            self._full_tries += 1
+            self._retry = asyncio.get_running_loop().call_later(delay_s, self._try_again)
+
+    def _give_up_turn(self, error: Exception) -> TryLaterError:
+        """Something broke within the door: nothing of this turn may stay in the engine. Returns what to say of it."""
+        if isinstance(error, MemoryError):
+            failure = StoreFullError(OUT_OF_MEMORY, code="no-memory")
+        else:
+            log.error("a commit failed by an internal error", exc_info=error)
+            failure = StoreFullError(f"internal error in the daemon: {type(error).__name__}", code="internal")
+        if self._flush_handle is not None:
+            self._flush_handle.cancel()
+            self._flush_handle = None
+        self._fail(failure)
+        return TryLaterError(failure.message, hint="nothing was queued or changed", code=failure.code)
 
     def _reload(self) -> None:
         self.specs.clear()
         try:
             self.engine = self._load()
-        except CronoqError as error:
+        except (CronoqError, MemoryError) as error:
             self.close()
-            self.on_fatal(error)
+            self.on_fatal(error if isinstance(error, CronoqError) else TryLaterError(OUT_OF_MEMORY))
 
     def _try_again(self) -> None:
         """Write one small row; when that works, have the runners say again what became of everything."""
+        self._retry = None
         if self._closed:
             return
         now = self.clock()
@@ -289,6 +323,9 @@ class Scheduler:
             return
         except StoreError as error:
             self._fail(error)
+            return
+        except MemoryError as error:
+            self._give_up_turn(error)
             return
         log.info("the store can be written again")
         self.refusing = None
@@ -308,6 +345,14 @@ class Scheduler:
             delay_s = min(wait_s, LONGEST_SLEEP_S)
             self._timer = asyncio.get_running_loop().call_later(delay_s, self._wake)
 
+    def hear_first(self) -> None:
+        """Nothing is decided or started until every runner has said anew what it knows: what ended while we stood still
+        is in nobody's way."""
+        if self.refusing is None:
+            self.apply(RunnerGone())
+            if self.performer is not None:
+                self.performer.ask_again()
+
     def _wake(self) -> None:
         self._timer = None
         if self.refusing is None:
@@ -317,10 +362,10 @@ class Scheduler:
     def close(self) -> None:
         """Write nothing more: what is pending is dropped (it is committed already, or was refused)."""
         self._closed = True
-        for handle in (self._timer, self._flush_handle):
+        for handle in (self._timer, self._flush_handle, self._retry):
             if handle is not None:
                 handle.cancel()
-        self._timer = self._flush_handle = None
+        self._timer = self._flush_handle = self._retry = None
 
     def start(self) -> None:
         """Begin to keep time."""

@@ -7,17 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 
 from cronoq_cli.daemon.scheduler import Scheduler
-from cronoq_cli.errors import InvalidError, NotFoundError, UsageError
-from cronoq_cli.model.ids import find_run
+from cronoq_cli.errors import QUEUE_ONE, InvalidError, NotFoundError, UsageError
+from cronoq_cli.model.ids import describe_missing, find_run, hint_for_id
 from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
+from cronoq_cli.model.recurring import was_asked_for
 from cronoq_cli.model.task import TaskRecord
-from cronoq_cli.model.words import hint_for, hint_for_schedule, is_key
+from cronoq_cli.model.words import KEY_HINT, hint_for, hint_for_schedule, is_key, suggest
 from cronoq_cli.store.contract import Filter
 from cronoq_cli.wire.requests import Selector
 
 LAST = "last"
+FEW, MANY = 10, 1000
+"""So many of the newest tasks are looked at for the last one that was asked for, at first and at once at most."""
+MOST_COMPARED = 500
+"""Keys that a mistyped one is compared with."""
 
 
 @dataclass(slots=True)
@@ -86,35 +92,40 @@ class Selecting:
             raise UsageError(f"{ref!r} is neither an id, a run of ids nor a key", hint="ids are numbers, runs are 3-8")
         task_id = self.find_key(ref)
         if task_id is None:
-            schedules = self._scheduler.engine.state.schedules.by_name
-            raise NotFoundError(
-                f"no task has the key {ref!r}", hint=hint_for_schedule(ref) if ref in schedules else None
-            )
+            raise NotFoundError(f"no task has the key {ref!r}", hint=self._hint_for_key(ref))
         return [task_id]
 
+    def _hint_for_key(self, ref: str) -> str:
+        """A schedule of that name, the nearest key of a live task, or how keys come about."""
+        state = self._scheduler.engine.state
+        if ref in state.schedules.by_name:
+            return hint_for_schedule(ref)
+        near = suggest(ref, islice(state.keys, MOST_COMPARED))
+        return f"did you mean {near}?" if near else KEY_HINT
+
     def _find_last(self) -> int:
-        before = self._scheduler.engine.state.next_id
+        before, few = self._scheduler.engine.state.next_id, FEW
         while True:
-            records = self.list_before(before)
+            records = self.list_before(before, few)
             for record in records:
-                if not record.spec.reaction:
+                if was_asked_for(record.spec):
                     return record.id
             if not records:
-                raise NotFoundError("there is no task yet, so there is no last one")
-            before = records[-1].id
+                raise NotFoundError("there is no task yet, so there is no last one", hint=QUEUE_ONE)
+            before, few = records[-1].id, min(4 * few, MANY)
 
-    def list_before(self, before: int) -> list[TaskRecord]:
+    def list_before(self, before: int, few: int = FEW) -> list[TaskRecord]:
         """A few of the newest tasks with an id below `before`, newest first, pending ones among them."""
         scheduler = self._scheduler
         pending = [i for i in scheduler.engine.state.effects.new if i < before]
         if pending:
             return scheduler.list_records(sorted(pending, reverse=True))
-        return scheduler.store.list_where(Filter(before_id=before, newest_first=True, limit=10))
+        return scheduler.store.list_where(Filter(before_id=before, newest_first=True, limit=few))
 
     def _expand(self, first: int, last: int) -> list[int]:
         if first == last:
             if not self.exists(first):
-                raise NotFoundError(f"no task {first}")
+                raise self._missing(first, last)
             return [first]
         tasks = self._scheduler.engine.state.tasks
         end = min(last, max(first, self._scheduler.engine.state.next_id - 1))
@@ -124,8 +135,12 @@ class Selecting:
             stored = set(self._scheduler.store.list_ids(Filter(ids=[(first, end)])))
         ids = sorted(live | stored)
         if not ids:
-            raise NotFoundError(f"no task in {first}-{last}")
+            raise self._missing(first, last)
         return ids
+
+    def _missing(self, first: int, last: int) -> NotFoundError:
+        newest = self._scheduler.engine.state.next_id - 1
+        return NotFoundError(describe_missing(first, last), hint=hint_for_id(first, newest))
 
     def exists(self, task_id: int) -> bool:
         """Whether a task of that id is live or remembered."""

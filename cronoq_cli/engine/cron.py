@@ -195,7 +195,7 @@ def next_after(expression: CronExpression, after: float, zone: tzinfo) -> float 
     try:
         if expression.real_time:
             return _next_real_time(expression, base, zone)
-        wall = find_next_wall(expression, _frontier(base, zone))
+        wall = find_next_wall(expression, frontier(base, zone))
         return None if wall is None else _instant_of(wall, zone)
     except (OverflowError, ValueError):
         return None
@@ -209,7 +209,7 @@ def previous_before(expression: CronExpression, before: float, zone: tzinfo) -> 
     try:
         if expression.real_time:
             return _previous_real_time(expression, base, zone)
-        wall = find_previous_wall(expression, _frontier(base, zone) + 1)
+        wall = find_previous_wall(expression, frontier(base, zone) + 1)
         return None if wall is None else _instant_of(wall, zone)
     except (OverflowError, ValueError):
         return None
@@ -238,7 +238,7 @@ def _instant_of(wall: int, zone: tzinfo) -> float:
     return resolve_wall((EPOCH + timedelta(seconds=wall)).replace(tzinfo=None), zone)
 
 
-def _frontier(at: int, zone: tzinfo) -> int:
+def frontier(at: int, zone: tzinfo) -> int:
     """The latest wall time whose instant, taken as fixed, is `at` or earlier.
 
     That is the local time itself, and in the second pass of a repeated stretch the end of that stretch. Next and

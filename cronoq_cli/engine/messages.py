@@ -179,7 +179,10 @@ class RunnersCompared:
 
 @dataclass(slots=True)
 class RunnerGone:
-    """A runner died: nothing starts until its journal has been read and the runners compared."""
+    """A runner died: nothing starts until its journal has been read and the runners compared. `trouble`: why no other
+    could be started yet."""
+
+    trouble: str | None = None
 
 
 @dataclass(slots=True)
@@ -303,13 +306,16 @@ class MachineLooked:
 @dataclass(slots=True)
 class SchedulesApplied:
     """Schedules were added, replaced and removed. New ones are `paused` (with a reason) when asked. One equal to
-    what is there changes nothing but a broken chain. `refreshed`: only their templates are other ones, counts go on."""
+    what is there changes nothing but a broken chain. `refreshed`: only their templates are other ones, counts go on.
+    `pausing` and `resuming` are names of what is there then that rest from now on, or go on."""
 
     specs: list[ScheduleSpec] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     paused: bool = False
     pause_reason: str | None = None
     refreshed: bool = False
+    pausing: list[str] = field(default_factory=list)
+    resuming: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)

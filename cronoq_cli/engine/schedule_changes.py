@@ -25,8 +25,18 @@ from cronoq_cli.engine.messages import (
     ZoneChanged,
 )
 from cronoq_cli.engine.notices import subject_of
-from cronoq_cli.engine.occurrences import arm, decide, find_next, look_anew, note_clocks, note_start, react_to, withdraw
-from cronoq_cli.engine.passing import tell
+from cronoq_cli.engine.occurrences import (
+    arm,
+    decide,
+    find_next,
+    forget_wrong_clock,
+    look_anew,
+    note_clocks,
+    note_start,
+    react_to,
+    withdraw,
+)
+from cronoq_cli.engine.passing import LEFT_OUT, pass_over, tell
 from cronoq_cli.engine.recurrence import Reason
 from cronoq_cli.engine.schedules import LiveSchedule, put_state
 from cronoq_cli.engine.state import State
@@ -41,7 +51,8 @@ def apply_schedules_applied(state: State, event: SchedulesApplied, now: Now) -> 
     """Add, replace and remove schedules, all or none. Raises InvalidError for what can never run, NotFoundError."""
     for spec in event.specs:
         check_schedule(state, spec, now)
-    for name in event.removed:
+    new = {spec.name for spec in event.specs}
+    for name in (*event.removed, *(one for one in (*event.pausing, *event.resuming) if one not in new)):
         state.schedules.get(name)
     result = SchedulesKept()
     for name in event.removed:
@@ -58,6 +69,12 @@ def apply_schedules_applied(state: State, event: SchedulesApplied, now: Now) -> 
         else:
             _replace(state, former, spec, event, now)
             result.replaced.append(spec.name)
+    for name in event.pausing:
+        if name not in result.added:  # those are paused from the beginning
+            rest = SchedulesPaused([name], reason=event.pause_reason)
+            _pause(state, state.schedules.get(name), rest, now)
+    for name in event.resuming:
+        _resume(state, state.schedules.get(name), now)
     return result
 
 
@@ -69,8 +86,8 @@ def check_schedule(state: State, spec: ScheduleSpec, now: Now) -> None:
 
 
 def _add(state: State, spec: ScheduleSpec, event: SchedulesApplied, now: Now) -> None:
-    at = ScheduleState(decided_at=now.wall, paused=event.paused)
-    at.pause_reason = event.pause_reason if event.paused else None
+    at = ScheduleState(decided_at=now.wall, paused=event.paused or spec.name in event.pausing)
+    at.pause_reason = event.pause_reason if at.paused else None
     _begin_timing(state, spec, at, now)
     one = state.schedules.add(Schedule(spec=spec, state=at, added_at=now.wall, updated_at=now.wall))
     _begin(state, one, "recurring-added", now)
@@ -95,7 +112,7 @@ def _replace(state: State, former: LiveSchedule, spec: ScheduleSpec, event: Sche
     """Another spec under the same name: what runs goes on and belongs to it, so does a pause; counts begin anew."""
     withdraw(state, former, now, "the schedule was replaced")
     before = former.state
-    at = msgspec.structs.replace(before, skips=list(before.skips))
+    at = msgspec.structs.replace(before, skips=list(before.skips), ahead=[])
     if not event.refreshed:
         at.runs = at.failures = at.skip_points = 0
         at.broken, at.skips = False, []
@@ -135,23 +152,31 @@ def apply_schedules_paused(state: State, event: SchedulesPaused, now: Now) -> li
     """No new occurrences of these; the names. What was made ahead of its start is taken back."""
     chosen = state.schedules.choose(event.names)
     for one in chosen:
-        taken = withdraw(state, one, now, "the schedule was paused")
-        at = msgspec.structs.replace(one.state, paused=True, paused_until=event.until, pause_reason=event.reason)
-        if taken:
-            at.decided_at = min(at.decided_at, now.wall)
-        _change(state, one, at, now, "recurring-paused", event.reason)
+        _pause(state, one, event, now)
     return [one.name for one in chosen]
+
+
+def _pause(state: State, one: LiveSchedule, event: SchedulesPaused, now: Now) -> None:
+    taken = withdraw(state, one, now, "the schedule was paused")
+    at = msgspec.structs.replace(one.state, paused=True, paused_until=event.until, pause_reason=event.reason)
+    if taken:
+        at.decided_at = min(at.decided_at, now.wall)
+    _change(state, one, at, now, "recurring-paused", event.reason)
 
 
 def apply_schedules_resumed(state: State, event: SchedulesResumed, now: Now) -> list[str]:
     """Occurrences again, of these; the names."""
     chosen = state.schedules.choose(event.names)
     for one in chosen:
-        at = recurrence.resume(one.state, now.wall)
-        if one.spec.every_s is not None and one.state.paused:
-            at.awake_at = now.awake
-        _change(state, one, at, now, "recurring-resumed", None)
+        _resume(state, one, now)
     return [one.name for one in chosen]
+
+
+def _resume(state: State, one: LiveSchedule, now: Now) -> None:
+    at = recurrence.resume(one.state, now.wall)
+    if one.spec.every_s is not None and one.state.paused:
+        at.awake_at = now.awake
+    _change(state, one, at, now, "recurring-resumed", None)
 
 
 def _change(state: State, one: LiveSchedule, at: ScheduleState, now: Now, kind: str, message: str | None) -> None:
@@ -165,7 +190,8 @@ def _change(state: State, one: LiveSchedule, at: ScheduleState, now: Now, kind: 
 def apply_slots_skipped(state: State, event: SlotsSkipped, now: Now) -> None:
     """Leave slots out; one that was made a task ahead of its start is taken back and recorded as left out."""
     one = state.schedules.get(event.name)
-    withdraw(state, one, now, "left out as asked", set(event.slots))
+    taken = withdraw(state, one, now, LEFT_OUT.reason, set(event.slots))
+    pass_over(state, one, LEFT_OUT, taken, now)  # they are decided already: nothing comes by to do it
     at = one.state
     skips = sorted({*at.skips, *event.slots})
     at = msgspec.structs.replace(at, skips=skips, skip_points=at.skip_points + event.points)
@@ -223,6 +249,7 @@ def restore_schedules(state: State, kept: Iterable[Schedule], now: Now) -> None:
     schedules.seen = now
     for schedule in kept:
         one = schedules.add(schedule)
+        one.state.ahead = []  # found again with the tasks
         _rebase(state, one, now)
     for task in sorted(state.tasks.values(), key=lambda task: task.id):
         name = None if task.facts is None else task.facts.get("recurring")
@@ -236,6 +263,7 @@ def restore_schedules(state: State, kept: Iterable[Schedule], now: Now) -> None:
             one.armed_at = now.wall
             state.timers.arm_wall(now.wall, Due.SCHEDULE, one.number)
         else:
+            forget_wrong_clock(state, one, now)
             find_next(state, one, now)
             arm(state, one)
 

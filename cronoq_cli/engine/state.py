@@ -55,6 +55,8 @@ class State:
     stopping: bool = False
     draining: bool = False
     compared: bool = True
+    runner_trouble: str | None = None
+    """Why there is no runner; None where none is missing, or it is only awaited."""
     leases: bool = True
     """Whether orders may be given to the runner ahead of need at all."""
     pinned: set[int] = field(default_factory=set)
@@ -386,6 +388,10 @@ class State:
         """A task started: hooks and pings may be told of it."""
         if task.attempt == 1 and (self.incidents.by_pool or task.is_occurrence):
             self._note(note_start, task, now)
+        if task.facts is not None and "recurring" in task.facts:
+            one = self.schedules.by_name.get(task.facts["recurring"])
+            if one is not None and one.leave_ahead([task.id]):  # started before its time
+                self.effects.schedules[one.name] = one.schedule
 
     def _note(self, note: Note, task: LiveTask, now: Now) -> None:
         """Occurrences that a person started tell nothing: who did is looking."""

@@ -5,7 +5,7 @@ Also final tasks that are to live again. References are resolved by the caller; 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -13,9 +13,10 @@ from cronoq_cli.engine.bounds import NoRoomError, make_room
 from cronoq_cli.engine.demand import read_demand
 from cronoq_cli.engine.edges import find_target, open_edges
 from cronoq_cli.engine.fixed import arm_expiry, release_all, reserve_all
-from cronoq_cli.engine.graph import describe_cycle, find_cycle_among
+from cronoq_cli.engine.graph import CYCLE_HINT, describe_cycle, find_cycle_among
 from cronoq_cli.engine.live import BLOCKED, LiveBatch, LiveTask, Now, read_occurrence
 from cronoq_cli.engine.messages import Accepted, Newcomer, Retried, Revival, Submitted, WantedEdge
+from cronoq_cli.engine.pools import LivePool
 from cronoq_cli.engine.state import State
 from cronoq_cli.engine.timers import Due
 from cronoq_cli.engine.verbs import cancel_one
@@ -35,9 +36,9 @@ def apply_submitted(state: State, event: Submitted, now: Now) -> Accepted:
     _check_cycle(state, newcomers, ids, fresh)
     _find_place(state, newcomers, ids, fresh, now)
     batch = _open_batch(state, event, ids, existing) if event.batch else None
+    if any(newcomers[index].spec.after for index in fresh):
+        _name_members(newcomers, ids, fresh)
     for index in fresh:
-        if newcomers[index].spec.after:
-            _name_members(newcomers[index].spec, ids)
         _add(state, newcomers[index], ids[index], now, batch if index < event.members else None)
     for index in fresh:
         _connect(state, newcomers, ids, index, now)
@@ -45,11 +46,20 @@ def apply_submitted(state: State, event: Submitted, now: Now) -> Accepted:
     return Accepted(ids, duplicates, None if batch is None else batch.record.first)
 
 
-def _name_members(spec: TaskSpec, ids: list[int]) -> None:
-    """Let dependencies on members of the same submission (`#N`) be known by their ids from now on."""
-    spec.after = [
-        Dependency(str(ids[int(one.ref[1:])]), one.condition) if one.ref.startswith("#") else one for one in spec.after
-    ]
+def _name_members(newcomers: list[Newcomer], ids: list[int], fresh: Sequence[int]) -> None:
+    """Let dependencies on members of the same submission (`#N`, or a key) be known by their ids from now on."""
+    keys = {newcomer.spec.key: task_id for newcomer, task_id in zip(newcomers, ids, strict=True)}
+    for index in fresh:
+        spec = newcomers[index].spec
+        if spec.after:
+            spec.after = [_name_member(one, keys, ids) for one in spec.after]
+
+
+def _name_member(one: Dependency, keys: Mapping[str | None, int], ids: list[int]) -> Dependency:
+    if one.ref.startswith("#"):
+        return Dependency(str(ids[int(one.ref[1:])]), one.condition)
+    member = keys.get(one.ref)
+    return one if member is None else Dependency(one.ref, one.condition, member)
 
 
 def _find_place(state: State, newcomers: list[Newcomer], ids: list[int], fresh: Sequence[int], now: Now) -> None:
@@ -77,7 +87,11 @@ def _judge(state: State, newcomers: list[Newcomer]) -> dict[int, int]:
         check_fits(state, spec)
         if spec.key is not None:
             if spec.key in keys:
-                raise InvalidError(f"key {spec.key!r} stands twice in one submission", code="key-twice")
+                raise InvalidError(
+                    f"key {spec.key!r} stands twice in one submission",
+                    hint="each task has a key of its own",
+                    code="key-twice",
+                )
             keys.add(spec.key)
         found = newcomer.existing if newcomer.existing is not None else _find_live(state, spec)
         if found is not None:
@@ -95,7 +109,9 @@ def check_fits(state: State, spec: TaskSpec) -> None:
     labels = () if demand is None else demand.labels
     if labels and not any(one.serves(labels) for one in pool.sets):
         wanted = ", ".join(f"{k}={v}" for k, v in labels)
-        raise InvalidError(f"no workers of pool {pool.name!r} have {wanted}", code="no-such-workers")
+        raise InvalidError(
+            f"no workers of pool {pool.name!r} have {wanted}", hint=_tell_labels(pool), code="no-such-workers"
+        )
     if not pool.can_ever_fit(spec.slots, labels):
         what = "1 slot" if spec.slots == 1 else f"{spec.slots} slots"
         raise InvalidError(
@@ -111,6 +127,12 @@ def check_fits(state: State, spec: TaskSpec) -> None:
         )
     if spec.group is not None:
         _check_group(state, spec, spec.group)
+
+
+def _tell_labels(pool: LivePool) -> str:
+    """What workers with labels a pool has."""
+    known = {", ".join(f"{name}={value}" for name, value in one.labels.items()) for one in pool.sets if one.labels}
+    return f"its groups have {'; '.join(sorted(known))}" if known else f"[[pools.{pool.name}.groups]] makes some"
 
 
 def _check_group(state: State, spec: TaskSpec, group: str) -> None:
@@ -132,7 +154,9 @@ def _find_live(state: State, spec: TaskSpec) -> int | None:
 def _refuse_if_asked(spec: TaskSpec, found: int) -> None:
     if spec.if_exists == "refuse":
         what = f"key {spec.key!r} is taken by" if spec.key else "the same command was submitted as"
-        raise ConflictError(f"{what} task {found}", code="exists")
+        raise ConflictError(
+            f"{what} task {found}", hint="--if-exists return prints its id, replace cancels it", code="exists"
+        )
 
 
 def _choose_ids(state: State, count: int, existing: dict[int, int]) -> list[int]:
@@ -165,7 +189,7 @@ def _check_cycle(state: State, newcomers: list[Newcomer], ids: list[int], fresh:
         cycle = cycle or state.graph.find_cycle(task_id, wants[task_id], {**answered, **wants})
     if cycle is not None:
         names = {ids[index]: newcomers[index].spec.key or f"#{index + 1}" for index in fresh}
-        raise InvalidError("dependency cycle: " + describe_cycle(cycle, names), code="cycle")
+        raise InvalidError("dependency cycle: " + describe_cycle(cycle, names), hint=CYCLE_HINT, code="cycle")
 
 
 def _list_targets(state: State, edges: list[WantedEdge], ids: list[int], keys: dict[str | None, int]) -> list[int]:
@@ -310,7 +334,10 @@ def _check_revival(state: State, revival: Revival, keys: set[str]) -> None:
     if key is not None:
         holder = state.keys.get(key)
         if holder is not None or key in keys:
-            raise ConflictError(f"task {record.id}: key {key!r} is taken by task {holder or 'another of these'}")
+            raise ConflictError(
+                f"task {record.id}: key {key!r} is taken by task {holder or 'another of these'}",
+                hint="cronoq rerun makes a new task",
+            )
         keys.add(key)
 
 

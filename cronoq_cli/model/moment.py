@@ -194,7 +194,9 @@ def load_zone(name: str) -> ZoneInfo:
         try:
             return ZoneInfo(name)
         except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-            raise UsageError(f"the zone {name} cannot be read on this machine: {error}") from error
+            raise UsageError(
+                f"the zone {name} cannot be read on this machine: {error}", hint="install tzdata anew"
+            ) from error
     if not name.strip():
         raise UsageError("a time zone is empty", hint="write it like Europe/Berlin or UTC")
     raise UsageError(f"{name!r} is not a time zone", hint=_zone_hint(name))

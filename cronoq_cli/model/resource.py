@@ -48,9 +48,9 @@ def parse_name(text: str) -> str:
 
 def parse_rate(text: str) -> float:
     """Units a second of a rate such as `10/s`, `5/m`, `100/h`. Raises UsageError."""
-    number, _, unit = text.strip().partition("/")
-    every_s = RATE_UNITS_S.get(unit.strip())
-    if every_s is None or not _NUMBER.fullmatch(number.strip()):
+    number, _, unit = (part.strip() for part in text.partition("/"))
+    every_s = RATE_UNITS_S.get(unit)
+    if every_s is None or not _NUMBER.fullmatch(number):
         raise UsageError(f"{text!r} is not a rate", hint=RATE_HINT)
     rate_s = float(number) / every_s
     if not 0 < rate_s <= MOST:

@@ -48,6 +48,10 @@ def hint_for(word: str, known: Iterable[str]) -> str:
     return f"did you mean {near}?" if near else "known are: " + ", ".join(names)
 
 
+KEY_HINT = "submit --key gives one; --name selects by name"
+"""The hint behind a key that no task has."""
+
+
 def hint_for_schedule(name: str) -> str:
     """The hint where the name of a schedule stands in the place of a task."""
     return f"it is a schedule: --recurring {name} selects its runs; see cronoq recurring history {name}"

@@ -5,6 +5,7 @@ Everything is imported here, before that: a reinstall of the package under a liv
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import os
@@ -89,7 +90,8 @@ def main(words: list[str]) -> int:
     gc.set_threshold(_GARBAGE_THRESHOLD)
     service.run(parsed.socket)
     if os.fstat(2).st_size == 0:
-        os.unlink(trouble_path)
+        with contextlib.suppress(OSError):
+            os.unlink(trouble_path)
     return 0
 
 
@@ -155,13 +157,15 @@ def _reset_reserved_signals() -> None:
 
 
 def _detach_streams(trouble_path: bytes) -> None:
-    """Stdin and stdout are nothing; what goes wrong unforeseen is written beside the journal."""
+    """Stdin and stdout are nothing; what goes wrong unforeseen is written beside the journal, where that can be."""
     null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
-    os.dup2(null, 0)
-    os.dup2(null, 1)
+    try:
+        trouble = os.open(trouble_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError:
+        trouble = os.dup(null)
+    for descriptor, number in ((null, 0), (null, 1), (trouble, 2)):
+        os.dup2(descriptor, number)
     os.close(null)
-    trouble = os.open(trouble_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    os.dup2(trouble, 2)
     os.close(trouble)
 
 

@@ -58,6 +58,7 @@ class Service:
         It may come when another has closed this runner, with attempts that would not end: its starts are taken. They
         would be given back and ordered again without end."""
         self._supervisor.closing = False
+        self._supervisor.reap()  # who asks anew after a freeze of both wants to hear of what has ended meanwhile
         lanes = message.get("lanes")
         if isinstance(lanes, dict):
             self._supervisor.lanes.set_capacities(lanes, only_these=True)

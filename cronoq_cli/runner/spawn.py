@@ -8,12 +8,13 @@ import signal
 from collections.abc import Iterator
 from typing import Final
 
+from cronoq_cli.errors import LACKING
 from cronoq_cli.runner.attempt import Attempt
 from cronoq_cli.runner.cspawn import CSpawn
 from cronoq_cli.runner.environment import CStrings, Environment, read_variables
 from cronoq_cli.runner.forkexec import fork_exec, parse_limits
 from cronoq_cli.runner.report import Reports
-from cronoq_cli.runner.streams import LACKING, RUNNER_UMASK, Streams, get_umask, refuse
+from cronoq_cli.runner.streams import RUNNER_UMASK, Streams, get_umask, refuse
 from cronoq_cli.wire.runner import ErrorKind, Message, encode_text
 
 IGNORED_SIGNALS: Final = tuple(

@@ -29,6 +29,7 @@ from cronoq_cli.runner.limits import Limits
 from cronoq_cli.runner.logcare import LogCare
 from cronoq_cli.runner.loop import Loop, Timer
 from cronoq_cli.runner.report import Reports, remove_report
+from cronoq_cli.runner.spare import Spare
 from cronoq_cli.runner.spawn import Spawner
 from cronoq_cli.runner.streams import SpawnError, measure_files
 from cronoq_cli.runner.tree import Census, FileId, find_file_id, find_ticks
@@ -63,13 +64,14 @@ class Supervisor:
         self.running: dict[str, Attempt] = {}
         self.ended: dict[str, Ended] = {}
         self.lanes = Lanes()
-        self.census = Census(self._find_logs)
+        spare = Spare()
+        self.census = Census(self._find_logs, spare)
         self.ladders = Ladders(loop, self.census, self.mains, self._finish)
         self.on_foreign_gone: Callable[[Attempt], None] | None = None
         self._limits = Limits(loop, self._expire)
         self._leftovers = Leftovers(self.census, self.mains)
         self._logcare = LogCare(loop)
-        self._reports = Reports()
+        self._reports = Reports(spare)
         self._spawner = Spawner(self._reports)
         self._starting: list[Attempt] = []
         self._unnoted: list[Attempt] = []
@@ -280,11 +282,12 @@ class Supervisor:
 
     def _note_pids(self) -> None:
         self._note_timer = None
-        for attempt in self._unnoted:
+        unnoted, self._unnoted = self._unnoted, []
+        for attempt in unnoted:
             if attempt.exit is None and attempt.pid is not None:
-                attempt.ticks = find_ticks(attempt.pid)
+                with self.census.spare:
+                    attempt.ticks = find_ticks(attempt.pid)
                 self._append(format_pid(attempt))
-        self._unnoted.clear()
 
     # --- ending ---
 

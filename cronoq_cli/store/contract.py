@@ -10,7 +10,7 @@ from typing import Protocol
 
 import msgspec
 
-from cronoq_cli.model.history import EndSums, Window
+from cronoq_cli.model.history import EndSums, Step, Window
 from cronoq_cli.model.notice import Incident, Notice
 from cronoq_cli.model.recurring import PassedSlots, Schedule
 from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, Transition
@@ -142,6 +142,10 @@ class StoreReader(Protocol):
     def first_transition_at(self) -> float | None: ...
     def sum_ends(self, window: Window, *, pool: str | None = None) -> list[EndSums]:
         """The sums over the ends in the window, by pool and kind, of one pool or of all."""
+        ...
+
+    def sum_steps(self, window: Window, step_s: float, up_to_seq: int) -> dict[int, Step]:
+        """The ends in the window up to an event, in steps of `step_s` seconds: step N begins at N * step_s."""
         ...
 
     def find_env(self, env_id: str) -> bytes | None: ...

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from cronoq_cli.errors import ConflictError, FencedError, StoreError
-from cronoq_cli.model.history import EndSums, Window
+from cronoq_cli.model.history import WORKED, EndSums, Step, Window
 from cronoq_cli.model.lifecycle import FINAL, LIVE
 from cronoq_cli.model.notice import Incident, Notice
 from cronoq_cli.model.recurring import PassedSlots, Schedule
@@ -348,6 +348,21 @@ class MemoryStore:
             sums.waits.sort()
             sums.runs.sort()
         return [sums for _, sums in sorted(found.items())]
+
+    def sum_steps(self, window: Window, step_s: float, up_to_seq: int) -> dict[int, Step]:
+        """The ends in the window up to an event, in steps of `step_s` seconds: step N begins at N * step_s."""
+        found: dict[int, Step] = {}
+        for event in self._base.events:
+            end = event.ended
+            if end is None or event.seq > up_to_seq or not window.since <= event.at <= window.until:
+                continue
+            if end.final in WORKED:
+                number = int(event.at / step_s)
+                found[number] = found.get(number, Step()).plus(Step(1, end.final != "succeeded"))
+            if end.wait_s is not None:
+                number = int((event.at - (end.run_s or 0.0)) / step_s)
+                found[number] = found.get(number, Step()).plus(Step(waits=1, wait_s=end.wait_s))
+        return found
 
     def find_env(self, env_id: str) -> bytes | None:
         """The stored environment: NUL-separated K=V."""

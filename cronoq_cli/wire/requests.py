@@ -198,6 +198,12 @@ class Edit(_Request, tag="edit"):
     changes: TaskChanges
 
 
+class EditEach(_Request, tag="edit-each"):
+    """Change several waiting tasks, each in its own way: all of them, or none."""
+
+    edits: list[Edit]
+
+
 class Signal(_Request, tag="signal"):
     """Send one signal to the process trees of running tasks."""
 
@@ -237,6 +243,14 @@ class Stats(_Request, tag="stats"):
     window_s: float = 86_400.0
     pool: str | None = None
     kind: str | None = None
+
+
+class Throughput(_Request, tag="throughput"):
+    """What ended and how long what started had waited over the last `window_s` seconds, in steps of `step_s`: for a
+    chart that goes on with the events behind `last_seq` of the answer. Read from the store like Stats."""
+
+    window_s: float
+    step_s: float
 
 
 class Watch(_Request, tag="watch"):
@@ -354,11 +368,13 @@ Request = (
     | StartNow
     | Move
     | Edit
+    | EditEach
     | Signal
     | Remove
     | Prune
     | Events
     | Stats
+    | Throughput
     | Watch
     | Pools
     | PausePool
@@ -382,6 +398,7 @@ READS = (
     ShowTasks,
     Events,
     Stats,
+    Throughput,
     Metrics,
     Pools,
     Resources,
@@ -396,7 +413,7 @@ READS = (
 
 def is_read_from_store(request: Request) -> bool:
     """Whether the client answers a read from the store also while a daemon runs: what may take long to find."""
-    return isinstance(request, Stats) or (isinstance(request, Events) and request.filter is not None)
+    return isinstance(request, Stats | Throughput) or (isinstance(request, Events) and request.filter is not None)
 
 
 ANY_VERSION = (DaemonStatus, DaemonStop)

@@ -20,7 +20,7 @@ from cronoq_cli.engine.messages import (
 from cronoq_cli.engine.pools import PoolPlan
 from cronoq_cli.engine.recurrence import list_next_slots
 from cronoq_cli.model.lifecycle import LIVE, Status
-from cronoq_cli.model.recurring import CatchUp, Overlap, ScheduleSpec
+from cronoq_cli.model.recurring import CatchUp, Overlap, ScheduleSpec, is_ahead
 from tests.engine.story import Story, spec, take_snapshot
 
 START = 1_773_100_800.0
@@ -145,7 +145,7 @@ class Life:
         if self.specs[name].every_s is not None:
             self.story.handle(SlotsSkipped(name, points=1))
         else:
-            slots = list_next_slots(self.specs[name], state, self.story.now.wall, self.story.zone, 1, ahead=True)
+            slots = list_next_slots(self.specs[name], state, self.story.now.wall, self.story.zone, 1)
             self.story.handle(SlotsSkipped(name, slots))
 
     def check(self) -> None:
@@ -177,6 +177,16 @@ def compare(story: Story) -> None:
             then.next_at if one.spec.every_s is None else then.awake_at
         )
         assert [i for i in one.live if i in story.engine.state.tasks] == other[name].live
+        assert now.ahead == then.ahead == sorted(ahead_of(story, name))
+
+
+def ahead_of(story: Story, name: str) -> list[float]:
+    """The slots of a schedule that are tasks, waiting, before their start."""
+    return [
+        task.spec.slot or 0.0
+        for task in story.shelf.tasks.values()
+        if task.spec.recurring == name and task.status in LIVE and is_ahead(task, story.now.wall)
+    ]
 
 
 @pytest.mark.parametrize("seed", range(6))

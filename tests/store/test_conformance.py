@@ -7,7 +7,7 @@ import pytest
 
 from cronoq_cli.errors import ConflictError, FencedError, StoreError
 from cronoq_cli.model.event_filter import EventFilter
-from cronoq_cli.model.history import Bucket, Window
+from cronoq_cli.model.history import Bucket, Step, Window
 from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
 from cronoq_cli.model.notice import Incident, Notice, Told
 from cronoq_cli.model.task import (
@@ -692,6 +692,24 @@ def test_ends_are_summed_up_by_pool_and_kind_in_the_window(store: Store):
     assert [sums.pool for sums in store.sum_ends(window, pool=BAD)] == [BAD]
     assert store.sum_ends(window, pool="none") == []
     assert store.first_transition_at() == 999.0
+
+
+def test_ends_are_summed_up_in_steps_and_waits_where_the_work_began(store: Store):
+    ends = [
+        _end(994.0, Ended("make", "succeeded", "succeeded", 1.0, 1.0)),
+        _end(1001.0, Ended("make", "succeeded", "succeeded", 0.5, 20.0)),
+        _end(1004.0, Ended("make", "dead_lettered", "failed", None, 1.0), pool="batch"),
+        _end(1006.0, Ended("make", None, "failed", 0.25, 1.0)),
+        _end(1007.0, Ended("sh", "cancelled", "cancelled", 2.0)),
+        _end(1008.0, Ended(BAD, "failed", "failed", 3.0, 1.0), pool=BAD),
+        _end(1009.0, Ended("make", "succeeded", "succeeded", 1.0, 1.0)),
+    ]
+    store.commit(Changes(transitions=ends))
+    assert store.sum_steps(Window(1000.0, 1100.0), 5.0, 6) == {
+        196: Step(waits=1, wait_s=0.5),
+        200: Step(2, 1, 0, 0.0),
+        201: Step(1, 1, 3, 5.25),
+    }
 
 
 def test_the_history_is_read_back_as_it_was_told_whether_an_event_is_an_end_or_not(store: Store):

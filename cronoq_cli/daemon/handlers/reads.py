@@ -36,31 +36,37 @@ def list_tasks(desk: Desk, request: ListTasks) -> Reply:
     if not request.select.is_empty():
         return _list_selected(desk, request)
     running = list_running(desk)
-    total = sum(desk.scheduler.engine.state.pools[name].counts[status] for name in _pools(desk) for status in QUEUED)
+    summary = summarize(desk)
+    total = sum(summary.get(status.value, 0) for status in QUEUED)
     most = total if request.limit is None else request.limit
-    waiting = list_next(desk, most)
+    waiting = list_next(desk, most, but=list_ahead(desk))
     ended = desk.scheduler.store.list_where(
         Filter(statuses=_FINALS, by_end=True, newest_first=True, limit=None if request.limit is None else LAST_ENDED)
     )
     records = desk.scheduler.list_records([*running, *waiting])
     documents = [desk.describe(record) for record in [*records, *reversed(ended)]]
-    summary = summarize(desk)
     return Reply(doc={"tasks": documents, "more": max(0, total - len(waiting)), "summary": summary})
 
 
 _FINALS = sorted(status.value for status in FINAL)
 
 
-def _pools(desk: Desk) -> list[str]:
-    return list(desk.scheduler.engine.state.pools)
+def list_ahead(desk: Desk) -> list[int]:
+    """Occurrences made ahead to reserve their start, which has not come: not of the queue yet. `recurring ls` has them,
+    and so has who asks for them by id or status."""
+    state = desk.scheduler.engine.state
+    made = (state.tasks.get(task_id) for one in state.schedules.by_name.values() for task_id in one.ahead)
+    return [task.id for task in made if task is not None and task.status in (Status.SCHEDULED, Status.BLOCKED)]
 
 
 def summarize(desk: Desk) -> dict[str, int]:
-    """How many live tasks stand where."""
+    """How many live tasks stand where, without those of `list_ahead`."""
     counts: dict[str, int] = {}
     for pool in desk.scheduler.engine.state.pools.values():
         for status, count in pool.counts.items():
             counts[status.value] = counts.get(status.value, 0) + count
+    for task_id in list_ahead(desk):
+        counts[desk.scheduler.engine.state.tasks[task_id].status.value] -= 1
     return counts
 
 
@@ -72,15 +78,22 @@ def list_running(desk: Desk) -> list[int]:
 
 
 def list_next(
-    desk: Desk, most: int, pools: Collection[str] = (), statuses: frozenset[Status] = frozenset(QUEUED)
+    desk: Desk,
+    most: int,
+    pools: Collection[str] = (),
+    statuses: frozenset[Status] = frozenset(QUEUED),
+    but: Collection[int] = (),
 ) -> list[int]:
-    """Up to `most` waiting tasks in the order in which they are expected: ready by score, then by due time.
+    """Up to `most` waiting tasks in the order in which they are expected: ready by score, those of paused pools behind
+    the others, then by due time.
 
-    Of all pools, or of `pools`; of these statuses."""
+    Of all pools, or of `pools`; of these statuses; without those in `but`, which are not ready."""
     chosen = [pool for name, pool in desk.scheduler.engine.state.pools.items() if not pools or name in pools]
     ids = _list_ready(desk, chosen, most) if Status.READY in statuses else []
     if len(ids) < most:
-        ids += islice(_later(desk, chosen, statuses - {Status.READY}), most - len(ids))
+        left_out = frozenset(but)
+        later = _later(desk, chosen, statuses - {Status.READY})
+        ids += islice((task_id for task_id in later if task_id not in left_out), most - len(ids))
     return ids[:most]
 
 
@@ -88,7 +101,8 @@ def _list_ready(desk: Desk, pools: list[LivePool], most: int) -> list[int]:
     state, wall = desk.scheduler.engine.state, desk.now().wall
     lines = [pool.lanes.first(most, lambda task: state.place(task, wall)) for pool in pools]
     ready = [task for pool in pools for task in pool.leased.values()]
-    ready += merge(*lines, key=lambda task: (-state.score(task, wall), task.seq))
+    paused = {pool.name for pool in pools if pool.paused}
+    ready += merge(*lines, key=lambda task: (task.pool in paused, -state.score(task, wall), task.seq))
     ids = list(dict.fromkeys(task.id for task in ready))[:most]
     return ids + [task.id for pool in pools for task in islice(pool.unfit.values(), most)]
 
@@ -171,7 +185,7 @@ def wait_tasks(desk: Desk, request: WaitTasks) -> Reply:
     waiting = [task_id for task_id in ids if (task := desk.scheduler.find_live(task_id)) and task.status in LIVE]
     if waiting and (len(waiting) == len(ids) or not request.any):
         if request.now:
-            raise WaitTimeoutError("the time to wait is over")
+            raise WaitTimeoutError("the time to wait is over", hint="the tasks go on: cronoq ls shows how far they are")
         raise NotYet(waiting, every=not request.any)
     desk.scheduler.must_commit()
     ended = [task_id for task_id in ids if task_id not in set(waiting)] if request.any else ids

@@ -40,9 +40,7 @@ def _describe(desk: Desk, name: str) -> dict[str, Any]:
     elif isinstance(known, Bucket):
         facts |= {"rate_s": known.rate, "burst": known.burst, "free": known.level(desk.now().awake)}
     running = [task for pool in state.pools.values() for task in pool.running.values()]
-    facts["held_by"] = [
-        {"id": task.id, "units": task.units[name]} for task in running if task.units is not None and name in task.units
-    ]
+    facts["held_by"] = [task.id for task in running if task.units is not None and name in task.units]
     wanting = (task for task in state.tasks.values() if task.is_waiting and task.demand is not None)
     facts["waiting"] = sum(name in task.demand.names for task in wanting if task.demand is not None)
     return describe_resource(name, **facts)

@@ -18,7 +18,7 @@ from cronoq_cli.engine.resources import CATCH_UP
 from cronoq_cli.errors import InvalidError, NotFoundError, TryLaterError
 from cronoq_cli.model.lifecycle import FINAL, Status
 from cronoq_cli.model.task import Dependency, TaskRecord, TaskSpec
-from cronoq_cli.model.words import hint_for, is_key
+from cronoq_cli.model.words import RESERVED_KEY, hint_for, is_key
 from cronoq_cli.wire.requests import Reply, Rerun, Submit
 
 MOST_DESCRIBED = 1000
@@ -77,7 +77,7 @@ def _build_newcomer(desk: Desk, spec: TaskSpec, keys: Keys) -> Newcomer:
     _check_pool(desk, spec.pool)
     fingerprint = None if spec.unique_s is None else decide_fingerprint(spec)
     existing = _find_existing(desk, spec, fingerprint)
-    edges = [edge for dependency in spec.after for edge in resolve_dependency(desk, dependency, spec, keys)]
+    edges = resolve_dependencies(desk, spec, keys)
     final = None if existing is None else _find_final(desk, existing)
     return Newcomer(spec, edges, existing, fingerprint, existing_final=final)
 
@@ -111,7 +111,27 @@ def _find_existing(desk: Desk, spec: TaskSpec, fingerprint: str | None) -> int |
     return None if record is None else record.id
 
 
-def resolve_dependency(desk: Desk, dependency: Dependency, spec: TaskSpec, keys: Keys) -> list[WantedEdge]:
+def resolve_dependencies(desk: Desk, spec: TaskSpec, keys: Keys) -> list[WantedEdge]:
+    """The edges of a spec, whose dependencies know from now on what a key meant, and have an id for `last`."""
+    edges: list[WantedEdge] = []
+    after: list[Dependency] = []
+    for dependency in spec.after:
+        found = _resolve_dependency(desk, dependency, spec, keys)
+        edges += found
+        after.append(_settle(dependency, found))
+    spec.after = after
+    return edges
+
+
+def _settle(asked: Dependency, found: list[WantedEdge]) -> Dependency:
+    if asked.ref == RESERVED_KEY:
+        return Dependency(str(found[0].target), asked.condition)
+    if is_key(asked.ref):
+        return Dependency(asked.ref, asked.condition, found[0].target)
+    return asked
+
+
+def _resolve_dependency(desk: Desk, dependency: Dependency, spec: TaskSpec, keys: Keys) -> list[WantedEdge]:
     """The edges of one reference: a member of the same submission (`#N`, or its key), tasks, or a key to come."""
     ref, condition = dependency.ref, dependency.condition
     if ref.startswith("#") and ref[1:].isdecimal():
@@ -125,7 +145,8 @@ def resolve_dependency(desk: Desk, dependency: Dependency, spec: TaskSpec, keys:
         if await_s is not None and is_key(ref):
             spec.await_deps_s = await_s
             return [WantedEdge(condition, awaited=ref)]
-        raise InvalidError(f"unknown dependency: {error.message}", code="unknown-dependency") from error
+        hint = f"{error.hint}; --await-deps waits for a key to come" if is_key(ref) else error.hint
+        raise InvalidError(f"unknown dependency: {error.message}", hint=hint, code="unknown-dependency") from error
     return [_want(desk, task_id, dependency) for task_id in ids]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from cronoq_cli.daemon.desk import Desk
 from cronoq_cli.daemon.handlers.pools import describe_live
-from cronoq_cli.daemon.handlers.reads import ALL_STATUSES, QUEUED, list_next, list_running, summarize
+from cronoq_cli.daemon.handlers.reads import ALL_STATUSES, QUEUED, list_ahead, list_next, list_running, summarize
 from cronoq_cli.model.lifecycle import FINAL, Status
 from cronoq_cli.model.task import TaskRecord
 from cronoq_cli.store.contract import Filter
@@ -46,10 +46,12 @@ def _list(desk: Desk, pools: list[str], statuses: frozenset[Status], most: int) 
     """The ids in order, and how many that wait are not among them."""
     running = _filter_running(desk, pools) if Status.RUNNING in statuses else []
     queued = statuses & frozenset(QUEUED)
-    waiting = list_next(desk, most, pools, queued) if queued else []
+    tasks, by_pool = desk.scheduler.engine.state.tasks, desk.scheduler.engine.state.pools
+    ahead = list_ahead(desk) if statuses == ALL_STATUSES else []
+    waiting = list_next(desk, most, pools, queued, but=ahead) if queued else []
     ended = _list_ended(desk, statuses & FINAL, pools, most)
-    counted = (pool.counts for name, pool in desk.scheduler.engine.state.pools.items() if not pools or name in pools)
-    total = sum(counts[status] for counts in counted for status in queued)
+    total = sum(pool.counts[one] for name, pool in by_pool.items() if not pools or name in pools for one in queued)
+    total -= sum(not pools or tasks[task_id].pool in pools for task_id in ahead)
     return [*running, *waiting, *ended], max(0, total - len(waiting))
 
 

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from cronoq_cli.model.history import EndSums, Window
+from cronoq_cli.model.history import EndSums, Step, Window
 from cronoq_cli.model.lifecycle import FINAL, Status
 from cronoq_cli.model.notice import Incident, Notice
 from cronoq_cli.model.recurring import PassedSlots, Schedule
@@ -214,6 +214,13 @@ class SqliteReader:
         """The sums over the ends in the window, by pool and kind, of one pool or of all."""
         try:
             return ends.sum_ends(self._db, window, pool)
+        except sqlite3.Error as error:
+            raise translate_fault(error, self._path) from error
+
+    def sum_steps(self, window: Window, step_s: float, up_to_seq: int) -> dict[int, Step]:
+        """The ends in the window up to an event, in steps of `step_s` seconds: step N begins at N * step_s."""
+        try:
+            return ends.sum_steps(self._db, window, step_s, up_to_seq)
         except sqlite3.Error as error:
             raise translate_fault(error, self._path) from error
 
