@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from cronoq_cli.commands import candidates
@@ -185,7 +185,7 @@ class Application:
         self._watchers[number] = (ids, wanted, send)
         return lambda: self._watchers.pop(number, None) and None
 
-    def _publish(self, transitions: list[Transition]) -> None:
+    def _publish(self, transitions: Iterable[Transition]) -> None:
         if not self._watchers:
             return
         for transition in transitions:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from cronoq_cli.engine.messages import Effects
-from cronoq_cli.store.contract import Changes
+from cronoq_cli.engine.messages import Bulk, Effects
+from cronoq_cli.model.task import Transition
+from cronoq_cli.store.contract import Changes, NewTasks
 
 
 def collect_changes(effects: Effects, extra: Changes) -> Changes:
     """The last state of every row the effects touch, and the rows asked for beside them."""
     new, edited = effects.new, effects.edited
     changes = Changes(
+        bulks=[_write_out(bulk) for bulk in effects.bulks],
         attempts=list(effects.attempts.values()),
         edges_opened=effects.edges_opened,
         edges_closed=effects.edges_closed,
@@ -37,3 +39,18 @@ def collect_changes(effects: Effects, extra: Changes) -> Changes:
             updated.append(task.to_record())
     changes.new, changes.updated, changes.respecced = fresh, updated, respecced
     return changes
+
+
+def _write_out(bulk: Bulk) -> NewTasks:
+    """The rows of tasks that were submitted by the thousand."""
+    return NewTasks(
+        first=bulk.first,
+        specs=bulk.specs,
+        records=[sample.to_record(bulk.specs[sample.id - bulk.first]) for sample in bulk.samples],
+        events=[
+            Transition(at=one.submitted_at, type="submitted", pool=one.pool, status=one.status.value)
+            for one in bulk.samples
+        ],
+        kinds=bulk.kinds,
+        told=bulk.told,
+    )

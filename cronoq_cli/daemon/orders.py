@@ -30,6 +30,7 @@ from cronoq_cli.store.contract import iter_env
 from cronoq_cli.wire.runner import ENVIRONMENTS_KEPT, Order
 
 DEFAULT_SHELL = "/bin/sh"
+UNREADABLE = "echo 'cronoq: the stored task is damaged and cannot be read' >&2; exit 126"
 _NO_POOL = PoolSettings(workers=0)
 
 
@@ -218,9 +219,11 @@ def _add_scheduling(own: dict[str, str], spec: TaskSpec, units: Mapping[str, lis
 
 
 def build_argv(spec: TaskSpec, pool: PoolSettings) -> list[str]:
-    """The words to execute: those given, or the shell with its line."""
+    """The words to execute: those given, or the shell with its line; what could not be read fails for good."""
     if spec.command is not None:
         return spec.command
+    if spec.shell_line is None:
+        return [DEFAULT_SHELL, "-c", UNREADABLE]
     return [spec.shell or pool.shell or DEFAULT_SHELL, "-c", spec.shell_line or ""]
 
 

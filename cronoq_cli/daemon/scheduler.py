@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
+from heapq import merge
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 
@@ -30,7 +31,7 @@ from cronoq_cli.errors import CronoqError, FencedError, StoreBusyError, StoreErr
 from cronoq_cli.model.notice import Notice
 from cronoq_cli.model.ping import Ping
 from cronoq_cli.model.task import TaskRecord, TaskSpec, Transition
-from cronoq_cli.store.contract import Changes, Store
+from cronoq_cli.store.contract import Changes, NewTasks, Store
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -75,7 +76,7 @@ class Scheduler:
         self.store = store
         self.clock = clock
         self.performer: Performer | None = None
-        self.on_commit: Callable[[list[Transition]], None] = lambda transitions: None
+        self.on_commit: Callable[[Iterable[Transition]], None] = lambda transitions: None
         self.before_event: Callable[[], None] = lambda: None
         self.on_turn: Callable[[], None] = lambda: None
         self.on_notices: Callable[[list[Notice]], None] = lambda notices: None
@@ -91,6 +92,7 @@ class Scheduler:
         self._parked = Parked()
         self._answers: list[tuple[Done, Any]] = []
         self._extra = Changes()
+        self._bulks: list[NewTasks] = []
         self._flush_handle: asyncio.Handle | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._retry: asyncio.TimerHandle | None = None
@@ -206,6 +208,7 @@ class Scheduler:
             self.commits += 1
             self._extra = Changes()
             self._publish(effects, seqs)
+            self._bulks = changes.bulks
         self._finish_turn(effects)
 
     def _keep_for_later(self, effects: Effects) -> None:
@@ -217,6 +220,8 @@ class Scheduler:
             transition.seq = seq
         self._full_tries = 0
         self.specs.update(effects.new)
+        for bulk in effects.bulks:
+            self.specs.update(enumerate(bulk.specs[:SPECS_KEPT], bulk.first))
         for task_id in effects.edited:
             self.specs.pop(task_id, None)
         for task_id in effects.ended:
@@ -234,8 +239,9 @@ class Scheduler:
             self.on_notices(effects.notices)
         if effects.pings:
             self.on_pings(effects.pings)
-        if effects.transitions:
-            self.on_commit(effects.transitions)
+        if effects.transitions or self._bulks:
+            self.on_commit(_merge_events(effects.transitions, self._bulks))
+            self._bulks = []
         if effects.ended:
             self.on_ended()
             for call, done, ticket in self._parked.take_ended(effects.ended):
@@ -388,7 +394,7 @@ class Scheduler:
     def find_spec(self, task_id: int) -> TaskSpec | None:
         """The spec of a task: newly submitted ones are at hand, others are read from the store."""
         effects = self.engine.state.effects
-        spec = effects.edited.get(task_id) or effects.new.get(task_id) or self.specs.get(task_id)
+        spec = effects.find_spec(task_id) or self.specs.get(task_id)
         if spec is None:
             record = self.store.find_task(task_id)
             spec = None if record is None else record.spec
@@ -397,7 +403,15 @@ class Scheduler:
     def list_records(self, ids: Iterable[int]) -> list[TaskRecord]:
         """Records of these tasks, in the order asked for; unknown ids are left out."""
         wanted = list(ids)
-        pending = self.engine.state.effects.touched
+        effects = self.engine.state.effects
+        pending = {i for i in wanted if i in effects.touched or effects.is_new(i)}
         stored = {record.id: record for record in self.store.list_tasks(i for i in wanted if i not in pending)}
         found = (stored.get(i) or (self.find_record(i) if i in pending else None) for i in wanted)
         return [record for record in found if record is not None]
+
+
+def _merge_events(transitions: list[Transition], bulks: list[NewTasks]) -> Iterable[Transition]:
+    """All lines of history of a commit in their order; those of bulks are made as they are asked for."""
+    if not bulks:
+        return transitions
+    return merge(transitions, *(bulk.iter_events() for bulk in bulks), key=lambda event: event.seq)

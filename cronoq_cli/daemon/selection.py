@@ -117,9 +117,9 @@ class Selecting:
     def list_before(self, before: int, few: int = FEW) -> list[TaskRecord]:
         """A few of the newest tasks with an id below `before`, newest first, pending ones among them."""
         scheduler = self._scheduler
-        pending = [i for i in scheduler.engine.state.effects.new if i < before]
+        pending = scheduler.engine.state.effects.list_new(before, few)
         if pending:
-            return scheduler.list_records(sorted(pending, reverse=True))
+            return scheduler.list_records(pending)
         return scheduler.store.list_where(Filter(before_id=before, newest_first=True, limit=few))
 
     def _expand(self, first: int, last: int) -> list[int]:
@@ -180,8 +180,8 @@ class Selecting:
 
     def _search_engine(self, selector: Selector, statuses: frozenset[Status]) -> list[int]:
         pools = frozenset(selector.pools)
-        tasks = self._scheduler.engine.state.tasks.values()
-        return sorted(t.id for t in tasks if t.status in statuses and (not pools or t.pool in pools))
+        tasks = self._scheduler.engine.state.tasks
+        return tasks.list_ids(lambda task: task.status in statuses and (not pools or task.pool in pools))
 
 
 def check_pool_names(scheduler: Scheduler, names: list[str]) -> list[str]:

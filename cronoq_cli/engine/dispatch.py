@@ -345,9 +345,12 @@ def _tell_scaled(state: State, pool: LivePool, workers: int, now: Now, reason: s
 
 
 def _list_unfit(state: State, pool: LivePool) -> list[LiveTask]:
+    for run in list(state.tasks.runs()):
+        if run.sample.pool == pool.name and not state.fits(run.sample, pool):
+            state.tasks.make(run)
     return [
         task
-        for task in state.tasks.values()
+        for task in state.tasks.made()
         if task.pool == pool.name and task.status is READY and not task.leased and not state.fits(task, pool)
     ]
 

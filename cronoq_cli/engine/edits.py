@@ -217,12 +217,14 @@ def _find_gap(state: State, before: int, moving: set[int], now: Now) -> tuple[fl
     target = state.tasks.get(before)
     if target is None or not target.is_waiting:
         raise ConflictError(f"task {before} is not waiting", hint="--before names a waiting task")
-    ahead = [task for task in state.tasks.values() if task.seq < target.seq and task.id not in moving]
-    low = max((task.seq for task in ahead), default=target.seq - len(moving) - 1)
+    ahead = [task.seq for task in state.tasks.made() if task.seq < target.seq and task.id not in moving]
+    ahead += [seq for run in state.tasks.runs() if (seq := run.last_before(target.seq)) is not None]
+    low = max(ahead, default=target.seq - len(moving) - 1)
     state.first_seq = min(state.first_seq, low)
     if target.seq - low < 8 * (len(moving) + 1) * max(ulp(target.seq), ulp(low)):
         state.first_seq -= ROOM
-        for task in ahead:
-            _place(state, task, task.seq - ROOM, now)
+        for task in list(state.tasks.values()):
+            if task.seq < target.seq and task.id not in moving:
+                _place(state, task, task.seq - ROOM, now)
         low -= ROOM
     return low, target.seq

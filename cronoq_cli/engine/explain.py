@@ -136,10 +136,12 @@ def _count_before(state: State, pool: LivePool, task: LiveTask) -> int:
     """The same of a long line, by class and sequence alone."""
     higher = sum(pool.ready[task.priority + 1 :])
     name, priority, seq = pool.name, task.priority, task.seq
-    return higher + sum(
+    ahead = sum(
         one.seq < seq and one.priority == priority and one.pool == name and one.status is Status.READY
-        for one in state.tasks.values()
+        for one in state.tasks.made()
     )
+    runs = (run for run in state.tasks.runs() if run.sample.pool == name and run.sample.priority == priority)
+    return higher + ahead + sum(run.count_before(seq) for run in runs)
 
 
 # -- the estimate ----------------------------------------------------------------------------------------------------

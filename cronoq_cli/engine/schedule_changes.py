@@ -251,7 +251,7 @@ def restore_schedules(state: State, kept: Iterable[Schedule], now: Now) -> None:
         one = schedules.add(schedule)
         one.state.ahead = []  # found again with the tasks
         _rebase(state, one, now)
-    for task in sorted(state.tasks.values(), key=lambda task: task.id):
+    for task in sorted(state.tasks.made(), key=lambda task: task.id):
         name = None if task.facts is None else task.facts.get("recurring")
         found = None if name is None else schedules.by_name.get(name)
         if found is not None:

@@ -20,6 +20,7 @@ from cronoq_cli.engine.messages import Effects, Revoke
 from cronoq_cli.engine.notices import Incidents, note_end, note_start
 from cronoq_cli.engine.pools import LivePool
 from cronoq_cli.engine.resources import Resources
+from cronoq_cli.engine.runs import Tasks
 from cronoq_cli.engine.schedules import Schedules
 from cronoq_cli.engine.sharing import TotalWorkers
 from cronoq_cli.engine.statistics import RunTimes
@@ -42,7 +43,7 @@ class State:
 
     policy_of: PolicyOf
     scoring: Scoring = field(default_factory=Scoring)
-    tasks: dict[int, LiveTask] = field(default_factory=dict)
+    tasks: Tasks = field(default_factory=Tasks)
     keys: dict[str, int] = field(default_factory=dict)
     pools: dict[str, LivePool] = field(default_factory=dict)
     batches: dict[int, LiveBatch] = field(default_factory=dict)
@@ -273,10 +274,19 @@ class State:
             pool.unfit[task.id] = task
             return
         pool.lanes.push(task)
+        self.wake_for_ready(pool)
+
+    def wake_for_ready(self, pool: LivePool) -> None:
+        """Something has become ready in a pool: it may start, go before a lease, or be given ahead."""
         if pool.leased:
             pool.contested = True
         if pool.leased or self.leases or pool.wanting or not pool.is_simple or pool.busy < pool.workers:
-            self.woken[task.pool] = None
+            self.woken[pool.name] = None
+
+    def fold(self, task: LiveTask) -> None:
+        """Let a task that has been settled, and that nobody will change on the way, be of a run where it can."""
+        if task.status is READY and task.entry is not None:
+            self.pools[task.pool].lanes.fold(task)
 
     def fits(self, task: LiveTask, pool: LivePool) -> bool:
         """Whether what it wants is there at all, as pools and resources are sized now."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from cronoq_cli.engine.bounds import NoRoomError, make_room
+from cronoq_cli.engine.bulk import find_alike, make_samples, queue
 from cronoq_cli.engine.demand import read_demand
 from cronoq_cli.engine.edges import find_target, open_edges
 from cronoq_cli.engine.fixed import arm_expiry, release_all, reserve_all
@@ -29,6 +30,10 @@ from cronoq_cli.model.task import Batch, Condition, Dependency, Edge, TaskRecord
 
 def apply_submitted(state: State, event: Submitted, now: Now) -> Accepted:
     """Queue a submission. Raises InvalidError (pool, slots, cycle, key twice) or ConflictError (key refused)."""
+    if len(event.newcomers) >= state.tasks.bulk and (not event.batch or event.members == len(event.newcomers)):
+        accepted = _queue_in_bulk(state, event, now)
+        if accepted is not None:
+            return accepted
     existing = _judge(state, event.newcomers)
     ids = _choose_ids(state, len(event.newcomers), existing)
     newcomers = event.newcomers
@@ -41,9 +46,27 @@ def apply_submitted(state: State, event: Submitted, now: Now) -> Accepted:
     for index in fresh:
         _add(state, newcomers[index], ids[index], now, batch if index < event.members else None)
     for index in fresh:
-        _connect(state, newcomers, ids, index, now)
+        state.fold(_connect(state, newcomers, ids, index, now))
     duplicates = {ids[index] for index in existing} if existing else set()
     return Accepted(ids, duplicates, None if batch is None else batch.record.first)
+
+
+def _queue_in_bulk(state: State, event: Submitted, now: Now) -> Accepted | None:
+    """Queue a submission as runs; None when not all of it can be. Raises alike."""
+    newcomers = event.newcomers
+    alike = find_alike(newcomers)
+    if alike is None:
+        return None
+    specs = [newcomers[index].spec for index in alike.firsts]
+    for spec in specs:
+        check_fits(state, spec)
+    samples = make_samples(state, specs, now)
+    if samples is None:
+        return None
+    ids = range(state.next_id, state.next_id + len(newcomers))
+    _find_place(state, newcomers, ids, range(len(ids)), now)
+    batch = _open_batch(state, event, ids, {}) if event.batch else None
+    return Accepted(queue(state, newcomers, alike, samples, batch), batch=None if batch is None else batch.record.first)
 
 
 def _name_members(newcomers: list[Newcomer], ids: list[int], fresh: Sequence[int]) -> None:
@@ -62,7 +85,7 @@ def _name_member(one: Dependency, keys: Mapping[str | None, int], ids: list[int]
     return one if member is None else Dependency(one.ref, one.condition, member)
 
 
-def _find_place(state: State, newcomers: list[Newcomer], ids: list[int], fresh: Sequence[int], now: Now) -> None:
+def _find_place(state: State, newcomers: list[Newcomer], ids: Sequence[int], fresh: Sequence[int], now: Now) -> None:
     """Reserve for fixed starts and make room where what waits is bounded; both or nothing."""
     fixed = {}
     for index in fresh:
@@ -208,7 +231,7 @@ def _list_targets(state: State, edges: list[WantedEdge], ids: list[int], keys: d
 # -- queueing ------------------------------------------------------------------------------------------------------
 
 
-def _open_batch(state: State, event: Submitted, ids: list[int], existing: dict[int, int]) -> LiveBatch | None:
+def _open_batch(state: State, event: Submitted, ids: Sequence[int], existing: dict[int, int]) -> LiveBatch | None:
     fresh = [ids[index] for index in range(event.members) if index not in existing]
     if not fresh:
         return None
@@ -254,7 +277,7 @@ def add_task(state: State, spec: TaskSpec, task_id: int, now: Now) -> LiveTask:
     return task
 
 
-def _connect(state: State, newcomers: list[Newcomer], ids: list[int], index: int, now: Now) -> None:
+def _connect(state: State, newcomers: list[Newcomer], ids: list[int], index: int, now: Now) -> LiveTask:
     """Give a new task its edges and its first status."""
     newcomer, task = newcomers[index], state.tasks[ids[index]]
     edges = [_place(edge, newcomers, ids) for edge in newcomer.edges] if newcomer.edges else []
@@ -263,6 +286,7 @@ def _connect(state: State, newcomers: list[Newcomer], ids: list[int], index: int
         state.keys[task.key] = task.id
         answer_waiting_for_key(state, task)
     enter(state, task, edges, newcomer.spec.await_deps_s, now, "submitted")
+    return task
 
 
 def _place(edge: WantedEdge, newcomers: list[Newcomer], ids: list[int]) -> WantedEdge:

@@ -94,10 +94,11 @@ class MemoryStore:
         """Write everything or nothing; the seqs of the transitions. Raises FencedError, StoreError."""
         self._check_epoch()
         base = self._base
-        ids = [record.id for record in changes.new]
+        new = [*changes.new, *(record for bulk in changes.bulks for record in bulk.iter_records())]
+        ids = [record.id for record in new]
         if len(set(ids)) < len(ids) or any(task in base.tasks for task in ids):
             raise StoreError("a new task has an id that is in use")
-        self._write_tasks(changes)
+        self._write_tasks(changes, new)
         self._write_edges(changes)
         base.batches.update((batch.first, _copy(batch)) for batch in changes.batches)
         base.stdins.update(changes.stdins)
@@ -107,15 +108,16 @@ class MemoryStore:
         _store(base.incidents, changes.incidents)
         _store(base.notices, changes.notices)
         self._write_schedules(changes)
-        seqs = [self._record(event) for event in changes.transitions]
+        seqs = changes.number_events(base.last_seq + 1)
+        self._record(changes, seqs)
         self._delete(changes.removed)
         return seqs
 
-    def _write_tasks(self, changes: Changes) -> None:
+    def _write_tasks(self, changes: Changes, new: list[TaskRecord]) -> None:
         base = self._base
         for env_id, content in changes.envs.items():
             base.envs.setdefault(env_id, content)
-        for record in changes.new:
+        for record in new:
             base.tasks[record.id] = _copy(record)
             base.highest_id = max(base.highest_id, record.id)
         for record in changes.updated:
@@ -158,10 +160,13 @@ class MemoryStore:
         for env in envs - used:
             base.envs.pop(env, None)
 
-    def _record(self, event: Transition) -> int:
-        self._base.last_seq += 1
-        self._base.events.append(msgspec.structs.replace(event, seq=self._base.last_seq))
-        return self._base.last_seq
+    def _record(self, changes: Changes, seqs: list[int]) -> None:
+        base = self._base
+        told = [msgspec.structs.replace(event, seq=seq) for event, seq in zip(changes.transitions, seqs, strict=True)]
+        told += [event for bulk in changes.bulks for event in bulk.iter_events()]
+        told.sort(key=lambda event: event.seq)
+        base.events += told
+        base.last_seq += len(told)
 
     def _delete(self, ids: Iterable[int]) -> None:
         base, gone = self._base, set(ids)
@@ -184,11 +189,11 @@ class MemoryStore:
         """What recovery needs; in memory nothing is ever damaged."""
         base = self._base
         tasks = [_copy(t) for t in base.tasks.values() if t.status in LIVE or t.leaving]
-        live = {task.id for task in tasks}
+        batches = {task.batch for task in tasks}
         return LiveState(
             tasks=sorted(tasks, key=lambda t: (t.seq, t.id)),
             edges=self._edges(lambda key, is_open: is_open),
-            batches=[_copy(b) for _, b in sorted(base.batches.items()) if live & {*range(b.first, b.last + 1)}],
+            batches=[_copy(batch) for first, batch in sorted(base.batches.items()) if first in batches],
             pools=self.load_pools(),
             next_id=base.highest_id + 1,
             run_times=self.load_run_times(),

@@ -29,6 +29,8 @@ from tests.simulation.promises import BrokenPromise, Promises
 from tests.simulation.runner_model import LIVE_REPORTS, Journal, Link, RunnerModel
 
 WORKERS = {"default": 2, "big": 3}
+RUNS = (1, 2)
+"""Tasks of a lane behind which there are runs, and tasks of a submission that come as such: few, as histories are."""
 SETTINGS = Settings(
     pools={name: PoolSettings(workers=count) for name, count in WORKERS.items()},
     resources={"gpu": ResourceSettings(permits=2)},
@@ -141,7 +143,9 @@ class Daemon:
     def is_settled(self) -> bool:
         """Nothing waits for its commit, and the store takes writes."""
         effects = self.scheduler.engine.state.effects
-        pending = effects.touched or effects.transitions or effects.pools or effects.edges.list_opened()
+        pending = (
+            effects.touched or effects.bulks or effects.transitions or effects.pools or effects.edges.list_opened()
+        )
         return not pending and self.scheduler.refusing is None
 
 
@@ -197,7 +201,9 @@ class World:
         epoch = store.claim("sim", self.clock.wall)
 
         def load() -> Engine:
-            return load_engine(store, SETTINGS, self.clock(), {})
+            engine = load_engine(store, SETTINGS, self.clock(), {})
+            engine.state.tasks.window, engine.state.tasks.bulk = RUNS
+            return engine
 
         scheduler = self._make_scheduler(store, load, self.clock)
         orders = Orders(scheduler, PATHS, SETTINGS, store.store_id())

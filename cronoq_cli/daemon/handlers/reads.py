@@ -110,7 +110,7 @@ def _list_ready(desk: Desk, pools: list[LivePool], most: int) -> list[int]:
 def _later(desk: Desk, pools: list[LivePool], later: frozenset[Status]) -> Iterator[int]:
     names = frozenset(pool.name for pool in pools)
     count = sum(pool.counts[status] for pool in pools for status in later)
-    tasks = desk.scheduler.engine.state.tasks.values()
+    tasks = desk.scheduler.engine.state.tasks.made()
     found = islice((task for task in tasks if task.status in later and task.pool in names), count)
     if count > MOST_SORTED:
         return (task.id for task in found)

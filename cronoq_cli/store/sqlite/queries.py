@@ -20,7 +20,7 @@ def _insert(verb: str, table: str, names: Sequence[str]) -> str:
 
 
 def _update(names: Sequence[str]) -> str:
-    return f"UPDATE tasks SET {', '.join(f'{name} = ?' for name in names)} WHERE id = ?"
+    return f"UPDATE tasks SET {', '.join(f'{name} = ?' for name in names)}, lot = NULL WHERE id = ?"
 
 
 _WHOLE = (*rows.STATE, *rows.BIRTH)
@@ -78,6 +78,17 @@ LIVE_TASKS = (
     f"SELECT {TASK_COLUMNS} FROM tasks WHERE id IN (SELECT id FROM tasks INDEXED BY tasks_live WHERE {LIVE} "
     "UNION SELECT id FROM tasks INDEXED BY tasks_leaving WHERE leaving = 1) ORDER BY id"
 )
+LIVE_ALONE = (
+    f"SELECT {TASK_COLUMNS} FROM tasks WHERE id IN (SELECT id FROM tasks INDEXED BY tasks_live WHERE {LIVE} "
+    "AND lot IS NULL UNION SELECT id FROM tasks INDEXED BY tasks_leaving WHERE leaving = 1) ORDER BY id"
+)
+"""The same without those of lots."""
+LOTS = (
+    f"SELECT lot, min(id), max(id), count(*) FROM tasks INDEXED BY tasks_live WHERE {LIVE} AND status = 'ready' "
+    "AND lot IS NOT NULL GROUP BY lot"
+)
+IDS_OF_LOT = f"SELECT id FROM tasks INDEXED BY tasks_live WHERE {LIVE} AND status = 'ready' AND lot = ? ORDER BY id"
+TASKS_OF_LOT = f"SELECT {TASK_COLUMNS} FROM tasks WHERE id IN ({IDS_OF_LOT})"
 COUNT_LIVE = f"SELECT status, count(*) FROM tasks INDEXED BY tasks_live WHERE {LIVE} {{pool}} GROUP BY status"
 COUNT_FINAL = f"SELECT status, count(*) FROM tasks INDEXED BY tasks_final WHERE {FINAL} {{pool}} GROUP BY status"
 ATTEMPTS = f"SELECT {_columns(rows.ATTEMPT)} FROM attempts WHERE task = ? ORDER BY number"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import contextlib
 import re
 import sqlite3
@@ -302,12 +301,11 @@ class SqliteReader:
                     tasks.append(rows.decode_task(row))
                 except rows.DamagedRowError as error:
                     damaged_rows[row[0]] = str(error)
-            ids = [task.id for task in tasks]
             schedules, damaged_schedules = self._read_schedules()
             return LiveState(
                 tasks=sorted(tasks, key=lambda task: task.seq),
                 edges=[rows.decode_edge(row) for row in self._rows(queries.OPEN_EDGES)],
-                batches=self._live_batches(ids),
+                batches=self._live_batches(tasks),
                 pools=self.load_pools(),
                 next_id=self.next_id(),
                 run_times=self.load_run_times(),
@@ -320,14 +318,10 @@ class SqliteReader:
         finally:
             self._db.execute("COMMIT")
 
-    def _live_batches(self, live_ids: list[int]) -> list[Batch]:
-        """Those with a live member; `live_ids` sorted."""
-        found = []
-        for batch in map(rows.decode_batch, self._rows(queries.BATCHES)):
-            at = bisect.bisect_left(live_ids, batch.first)
-            if at < len(live_ids) and live_ids[at] <= batch.last:
-                found.append(batch)
-        return found
+    def _live_batches(self, live: Iterable[TaskRecord]) -> list[Batch]:
+        """Those with a live member."""
+        firsts = {record.batch for record in live}
+        return [batch for batch in map(rows.decode_batch, self._rows(queries.BATCHES)) if batch.first in firsts]
 
     def load_pools(self) -> dict[str, dict[str, object]]:
         """The stored state of pools changed by command, by name."""

@@ -121,9 +121,8 @@ def encode_state(record: TaskRecord) -> Row:
     return status._value_, live, leaving, record.seq, record.batch, state, finished_at, record.fingerprint
 
 
-def encode_birth(record: TaskRecord, env: int | None) -> Row:
+def encode_birth(spec: TaskSpec, env: int | None) -> Row:
     """The columns of BIRTH; `env` is the number of the environment."""
-    spec = record.spec
     tags = json.dumps(spec.tags) if spec.tags else None
     blob, recurring = encode_json(spec), spec.recurring or None
     return spec.pool, int(spec.priority), spec.name, env, blob, spec.key, tags, spec.keep_s, recurring, spec.slot
