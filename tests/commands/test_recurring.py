@@ -254,7 +254,7 @@ def test_a_pipe_has_all_columns_uncut(planner: Caller) -> None:
     assert "Sep 21 22:15" in by_name["close"] or "22:15:00" in by_name["close"], "the caller's zone, said in the header"
 
 
-@pytest.mark.parametrize("columns", [20, 60, 80, 120, 200])
+@pytest.mark.parametrize("columns", [20, 60, 80, 120, 140, 200])
 def test_the_table_fits_a_terminal_and_has_words_where_there_is_room(planner: Caller, columns: int) -> None:
     fill(planner)
     planner.terminal, planner.columns = True, columns
@@ -262,7 +262,7 @@ def test_the_table_fits_a_terminal_and_has_words_where_there_is_room(planner: Ca
     rows = planner("recurring", "ls").out.splitlines()
     assert len(rows) == 5
     assert all(len(row) <= columns for row in rows)
-    assert ("IN WORDS" in rows[0]) == (columns >= 120)
+    assert ("IN WORDS" in rows[0]) == (columns >= 140)
 
 
 def test_a_schedule_that_does_not_run_says_why_in_its_state(planner: Caller) -> None:

@@ -60,7 +60,6 @@ def _live(desk: Desk) -> dict[str, LiveSchedule]:
 
 def show_history(desk: Desk, request: ScheduleHistory) -> Reply:
     """The occurrences of a schedule, also of one that was removed."""
-    desk.scheduler.flush()
 
     def refresh(records: list[TaskRecord]) -> list[TaskRecord]:
         for record in records:
