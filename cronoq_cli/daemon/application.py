@@ -41,7 +41,10 @@ from cronoq_cli.wire.requests import Reply, Request, Watch
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-HANDLERS: Mapping[type, Callable[[Desk, Any], Reply]] = {
+Answer = Reply | Callable[[], Reply]
+"""A reply, or what puts it together when what it tells is committed."""
+
+HANDLERS: Mapping[type, Callable[[Desk, Any], Answer]] = {
     requests.Submit: submit.submit,
     requests.Rerun: submit.rerun,
     requests.ListTasks: reads.list_tasks,
@@ -103,7 +106,7 @@ READ_STEP = 1000
 Send = Callable[[dict[str, Any]], None]
 
 
-def carry_out(desk: Desk, request: Request) -> Reply:
+def carry_out(desk: Desk, request: Request) -> Answer:
     """Have the handler of a request about tasks and what they go by carry it out, within a call of the scheduler."""
     handler = HANDLERS[type(request)]
     if isinstance(request, LOOKING):
@@ -123,12 +126,17 @@ class Application:
         self._next_watcher = 0
         desk.scheduler.on_commit = self._publish
 
-    def answer(self, request: Request) -> Reply:
+    def answer(self, request: Request) -> Answer:
         """Carry out a request. Raises UsageError for one that is not the daemon's to answer."""
         if requests.is_read_from_store(request):
             raise UsageError("this is read from the store, not asked of the daemon")
         service = SERVICE.get(type(request))
         return carry_out(self._desk, request) if service is None else service(self._daemon, request)
+
+    def answer_now(self, request: Request) -> Reply:
+        """The same, put together at once: for a command that prints it in its line."""
+        answer = self.answer(request)
+        return answer if isinstance(answer, Reply) else answer()
 
     def run(self, call: Callable[[], T], done: Callable[[T | BaseException], None]) -> Callable[[], None] | None:
         """The door."""
@@ -146,7 +154,7 @@ class Application:
 
     def _complete(self, line: CommandLine) -> LineAnswer:
         """Words for a shell that completes one: past the parser, which takes longer than finding them."""
-        found = self.answer(candidates.parse_line(line.argv[1:])).doc["words"]
+        found = self.answer_now(candidates.parse_line(line.argv[1:])).doc["words"]
         return LineAnswer(0, candidates.format_candidates(found).encode("utf-8", "surrogateescape"), b"")
 
     def refuse_line(self, line: CommandLine, error: CronoqError) -> LineAnswer:
@@ -219,7 +227,7 @@ class _LocalGateway:
         """Carry out a request. Raises NeedsClient for what the client reads itself."""
         if requests.is_read_from_store(request):
             raise NeedsClient
-        return self._application.answer(request)
+        return self._application.answer_now(request)
 
 
 def _collect(context: Context, status: int) -> LineAnswer:

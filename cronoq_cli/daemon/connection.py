@@ -34,8 +34,8 @@ class Application(Protocol):
         """Parse and run a forwarded command line. Raises NeedsClient when only the client can."""
         ...
 
-    def answer(self, request: Request) -> Reply:
-        """Carry out a request. Raises a CronoqError when it is refused."""
+    def answer(self, request: Request) -> Reply | Callable[[], Reply]:
+        """Carry out a request; a reply may be put together later. Raises a CronoqError when it is refused."""
         ...
 
     def run(self, call: Callable[[], T], done: Callable[[T | BaseException], None]) -> Callable[[], None] | None:
@@ -356,10 +356,10 @@ def _encode_safely(encode: Callable[[T | BaseException], bytes], result: T | Bas
         return codec.encode_error(_explain(error))
 
 
-def _encode_result(result: Reply | BaseException) -> bytes:
+def _encode_result(result: Reply | Callable[[], Reply] | BaseException) -> bytes:
     if isinstance(result, BaseException):
         return codec.encode_error(_explain(result))
-    return codec.encode_reply(result)
+    return codec.encode_reply(result if isinstance(result, Reply) else result())
 
 
 def _send_back(frame: Frame) -> bytes:

@@ -65,6 +65,13 @@ class Orders:
         """The token of an attempt."""
         return format_token(self._store_id, task_id, attempt)
 
+    def fetch_specs(self, actions: Sequence[Action]) -> None:
+        """Have at hand what these starts are to execute: one reading for all, not one for each."""
+        specs = self._scheduler.specs
+        missing = [action.task for action in actions if isinstance(action, Start) and action.task not in specs]
+        if len(missing) > 1:
+            specs.update((record.id, record.spec) for record in self._scheduler.store.list_tasks(missing))
+
     def build(self, action: Action, sent: SentEnvironments) -> list[dict[str, Any]]:
         """The orders for one action: none when its task is no more."""
         token = self.token(action.task, action.attempt)

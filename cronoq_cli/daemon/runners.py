@@ -22,7 +22,7 @@ from typing import Any
 
 from cronoq_cli.config.paths import Paths
 from cronoq_cli.daemon.orders import Orders, SentEnvironments
-from cronoq_cli.daemon.reports import MALFORMED, read_report_event
+from cronoq_cli.daemon.reports import MALFORMED, REPORTS, read_report_event
 from cronoq_cli.daemon.scheduler import Scheduler
 from cronoq_cli.engine.messages import Action, AttemptEnded, RunnerGone, RunnersCompared, Start
 from cronoq_cli.errors import ConflictError, CronoqError, ProtocolError, TryLaterError
@@ -252,6 +252,7 @@ class Runners:
 
     def perform(self, actions: list[Action]) -> None:
         """Send the orders of committed actions, each to the runner that has the attempt; starts to the current one."""
+        self._orders.fetch_specs(actions)
         outgoing: dict[str, list[dict[str, Any]]] = {}
         for action in actions:
             for runner in self._addressees(action):
@@ -332,7 +333,11 @@ class Runners:
         self._scheduler.settle_parked()
 
     def _hear_one(self, runner: Runner, message: dict[str, Any]) -> None:
-        match message.get("event"):
+        event = message.get("event")
+        if event in REPORTS:
+            self._hear_report(message)
+            return
+        match event:
             case Event.HELLO:
                 self._hear_hello(runner, message)
             case Event.FOUND:
@@ -345,12 +350,10 @@ class Runners:
             case Event.UNKNOWN:
                 self._hear_unknown(message)
             case _:
-                self._hear_report(message)
+                return  # `kept`, or a word of a newer runner: nothing follows from it
 
     def _hear_report(self, message: dict[str, Any]) -> None:
         event = read_report_event(message)
-        if event is None:
-            return
         news = self._scheduler.apply(event)
         if self._counting and news and isinstance(event, AttemptEnded):
             self.recovered["lost" if event.end.cause == "lost" else "ends_delivered"] += 1

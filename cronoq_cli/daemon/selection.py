@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 
+from cronoq_cli.commands.selectors import SCHEDULE_TAG
 from cronoq_cli.daemon.scheduler import Scheduler
 from cronoq_cli.errors import QUEUE_ONE, InvalidError, NotFoundError, UsageError
 from cronoq_cli.model.ids import describe_missing, find_run, hint_for_id
@@ -57,8 +58,18 @@ class Selecting:
         else:
             selection = Selection(self._search(selector, statuses or list(usual)), explicit=False)
         if not selection.ids:
-            raise NotFoundError("nothing matched", hint="cronoq ls --limit all shows what there is")
+            raise NotFoundError("nothing matched", hint=self._hint_for_nothing(selector))
         return selection
+
+    def _hint_for_nothing(self, selector: Selector) -> str:
+        """The schedule that may be meant where one was named that is not there, else where to look."""
+        named = selector.tags.get(SCHEDULE_TAG)
+        schedules = self._scheduler.engine.state.schedules.by_name
+        if named and named not in schedules:
+            return (
+                f"no schedule is named {named!r}: {hint_for(named, schedules)}" if schedules else "no schedule is there"
+            )
+        return "cronoq ls --limit all shows what there is"
 
     def read_statuses(self, selector: Selector) -> list[Status]:
         """The statuses a selector names. Raises UsageError for an unknown one, InvalidError for an unknown pool."""

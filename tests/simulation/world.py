@@ -293,6 +293,8 @@ class World:
         def done(result: Any) -> None:
             if seam:
                 self.seam("answer")
+            if callable(result):
+                result = result()
             if isinstance(result, Reply):
                 on_answer(result)
             elif not isinstance(result, CronoqError):
