@@ -65,7 +65,11 @@ class Slow:
     def ask(self, request: Request) -> list[Any]:
         """What is answered, as soon as it is."""
         told: list[Any] = []
-        self.daemon.scheduler.run(lambda: carry_out(self.daemon.desk, request), told.append)
+
+        def done(result: Any) -> None:
+            told.append(result() if callable(result) else result)
+
+        self.daemon.scheduler.run(lambda: carry_out(self.daemon.desk, request), done)
         self.turn()
         return told
 
