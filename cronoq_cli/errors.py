@@ -6,7 +6,11 @@ of the specification (section 11). This module imports nothing of the package.
 
 from __future__ import annotations
 
+import errno
 from enum import IntEnum
+
+LACKING = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
+"""Errors by which the machine says that it has no more of something; nobody's input is to blame."""
 
 
 class ExitStatus(IntEnum):
@@ -24,6 +28,12 @@ class ExitStatus(IntEnum):
     TIMED_OUT = 124
     INTERNAL = 125
     INTERRUPTED = 130
+
+
+EXAMINE = "cronoq doctor looks at files, socket and daemon"
+START = "start one with: cronoq daemon start"
+QUEUE_ONE = "cronoq submit -- COMMAND queues one"
+"""Hints that several errors have in common."""
 
 
 class CronoqError(Exception):

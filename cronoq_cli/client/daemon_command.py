@@ -15,7 +15,10 @@ def build_command(paths: Paths, *options: str) -> list[str]:
     Raises NoDaemonError when this interpreter does not know where it is.
     """
     if not sys.executable:
-        raise NoDaemonError("this Python does not know its own file, so it cannot start a daemon with it")
+        raise NoDaemonError(
+            "this Python does not know its own file, so it cannot start a daemon with it",
+            hint="install cronoq with another Python",
+        )
     home = [] if paths.home is None else ["--home", paths.home]
     return [sys.executable, "-P", "-m", "cronoq_cli.daemon", *home, *options]
 

@@ -171,7 +171,7 @@ class SocketGateway:
     def start_for(self, request: Request) -> Connection:
         """A connection to a daemon started for `request`, where that is allowed. Raises NoDaemonError."""
         if isinstance(request, DaemonStop):
-            raise NoDaemonError("no daemon runs")
+            raise NoDaemonError("no daemon runs", hint="there is nothing to stop")
         if self.is_in_task():
             return self.await_daemon(IN_TASK_S)
         self._check_may_start(request)

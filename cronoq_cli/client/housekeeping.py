@@ -16,7 +16,7 @@ from cronoq_cli.commands.context import Finding
 from cronoq_cli.config.effective import Changes
 from cronoq_cli.config.loading import load_settings
 from cronoq_cli.config.paths import Paths, prepare_dirs
-from cronoq_cli.errors import ConflictError, InvalidError, StoreError
+from cronoq_cli.errors import EXAMINE, ConflictError, InvalidError, StoreError
 from cronoq_cli.model.places import FILES_A_DIRECTORY
 from cronoq_cli.store.sqlite import open_reader
 from cronoq_cli.store.sqlite.keeping import back_up, check_store, find_next_id, put_back
@@ -94,7 +94,7 @@ class ClientHousekeeping:
         try:
             os.unlink(os.fsencode(place))
         except OSError as error:
-            raise ConflictError(f"cannot remove {place}: {error.strerror}") from error
+            raise ConflictError(f"cannot remove {place}: {error.strerror}", hint="remove it by hand") from error
         unit.ask_manager(self._env, "daemon-reload")
         return place
 
@@ -106,7 +106,7 @@ def _only_one(paths: Paths) -> Iterator[None]:
     try:
         descriptor = os.open(os.fsencode(paths.lock_file), flags, 0o600)
     except OSError as error:
-        raise InvalidError(f"cannot open the lock {paths.lock_file}: {error.strerror}") from error
+        raise InvalidError(f"cannot open the lock {paths.lock_file}: {error.strerror}", hint=EXAMINE) from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield

@@ -21,7 +21,7 @@ import msgspec
 from cronoq_cli.client.connection import Connection, ConnectionLost, find_connection
 from cronoq_cli.client.daemon_command import build_command, build_environment
 from cronoq_cli.config.paths import Paths, prepare_dirs
-from cronoq_cli.errors import CronoqError, NoDaemonError
+from cronoq_cli.errors import EXAMINE, CronoqError, NoDaemonError
 from cronoq_cli.wire.codec import ErrorMessage, RemoteError
 from cronoq_cli.wire.requests import DaemonStatus
 
@@ -101,7 +101,7 @@ def _one_at_a_time(paths: Paths) -> Iterator[None]:
     try:
         descriptor = os.open(os.fsencode(os.path.join(paths.state_dir, "launch.lock")), flags, 0o600)
     except OSError as error:
-        raise NoDaemonError(f"cannot start a daemon in {paths.state_dir}: {error.strerror}") from error
+        raise NoDaemonError(f"cannot start a daemon in {paths.state_dir}: {error.strerror}", hint=EXAMINE) from error
     try:
         with contextlib.suppress(OSError):  # no locks on this file system: the daemon's own lock decides
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -186,7 +186,9 @@ def _spawn(command: list[str], paths: Paths, env: Mapping[str, str], ready: int)
             os.close(log)
     except OSError as error:
         where = error.filename or command[0]
-        raise NoDaemonError(f"the daemon cannot be started: {os.fsdecode(where)}: {error.strerror}") from error
+        raise NoDaemonError(
+            f"the daemon cannot be started: {os.fsdecode(where)}: {error.strerror}", hint=EXAMINE
+        ) from error
 
 
 def _read_line(descriptor: int, deadline: float) -> bytes:
@@ -231,4 +233,4 @@ def become_daemon(paths: Paths, env: Mapping[str, str], *, standby: bool = False
     try:
         os.execve(command[0], command, build_environment(env, foreground=True))
     except OSError as error:
-        raise NoDaemonError(f"the daemon cannot be started: {command[0]}: {error.strerror}") from error
+        raise NoDaemonError(f"the daemon cannot be started: {command[0]}: {error.strerror}", hint=EXAMINE) from error

@@ -14,11 +14,11 @@ from cronoq_cli.config.loading import load_settings
 from cronoq_cli.config.paths import Paths
 from cronoq_cli.config.pools import PoolSettings
 from cronoq_cli.config.settings import Settings
-from cronoq_cli.errors import ExitStatus, InvalidError, NoDaemonError, NotFoundError, StoreError, UsageError
+from cronoq_cli.errors import QUEUE_ONE, ExitStatus, InvalidError, NoDaemonError, NotFoundError, StoreError, UsageError
 from cronoq_cli.logs.cap import can_cut
 from cronoq_cli.model.event_filter import EventFilter
 from cronoq_cli.model.history import Running, Window, describe_stats
-from cronoq_cli.model.ids import find_run
+from cronoq_cli.model.ids import describe_missing, find_run, hint_for_id
 from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
 from cronoq_cli.model.metrics import (
     OLDEST_READY,
@@ -35,7 +35,7 @@ from cronoq_cli.model.places import describe_cap, log_places
 from cronoq_cli.model.recurring import is_ahead, was_asked_for
 from cronoq_cli.model.snapshot import Defaults, describe_pool, describe_resource, describe_task, describe_transition
 from cronoq_cli.model.task import Priority, TaskRecord
-from cronoq_cli.model.words import hint_for, hint_for_schedule, is_key
+from cronoq_cli.model.words import KEY_HINT, hint_for, hint_for_schedule, is_key
 from cronoq_cli.store.contract import Filter, LiveState, StoreReader, iter_env
 from cronoq_cli.store.events import find_events
 from cronoq_cli.store.sqlite import open_reader
@@ -145,7 +145,7 @@ class _Offline:
     def list_tasks(self, request: ListTasks) -> dict[str, Any]:
         if self._reader is None:
             if request.select.refs:
-                raise NotFoundError("nothing matched: there is no task yet")
+                raise NotFoundError("nothing matched: there is no task yet", hint=QUEUE_ONE)
             return {"tasks": [], "more": 0}
         more: dict[str, Any]
         if request.finished:
@@ -190,7 +190,7 @@ class _Offline:
     def show(self, request: ShowTasks) -> dict[str, Any]:
         reader = self._reader
         if reader is None:
-            raise NotFoundError("nothing matched: there is no task yet")
+            raise NotFoundError("nothing matched: there is no task yet", hint=QUEUE_ONE)
         documents = []
         for record in self._select(reader, request.select, list(Status)):
             env = dict(_read_env(reader, record))
@@ -311,7 +311,7 @@ class _Offline:
     def explain(self, request: Explain) -> dict[str, Any]:
         reader = self._reader
         if reader is None:
-            raise NotFoundError("nothing matched: there is no task yet")
+            raise NotFoundError("nothing matched: there is no task yet", hint=QUEUE_ONE)
         records = self._select(reader, request.select, list(Status))
         found = [_explain(reader, record) for record in records]
         return {"explain": found[0] if len(found) == 1 else found}
@@ -426,19 +426,19 @@ class _Offline:
         if run is not None:
             span = (run[0], run[-1])
             if not reader.list_where(Filter(ids=[span], limit=1)):
-                raise NotFoundError(f"no task {ref}" if span[0] == span[1] else f"no task in {ref}")
+                raise NotFoundError(describe_missing(*span), hint=hint_for_id(span[0], _find_newest_id(reader)))
             return [span]
         if ref == "last":
             newest = _find_last(reader)
             if newest is None:
-                raise NotFoundError("there is no task yet, so there is no last one")
+                raise NotFoundError("there is no task yet, so there is no last one", hint=QUEUE_ONE)
             return [(newest.id, newest.id)]
         if not is_key(ref):
             raise UsageError(f"{ref!r} is neither an id, a run of ids nor a key", hint="ids are numbers, runs are 3-8")
         found = reader.find_newest_with_key(ref)
         if found is None:
             known = any(schedule.spec.name == ref for schedule in reader.list_schedules())
-            raise NotFoundError(f"no task has the key {ref!r}", hint=hint_for_schedule(ref) if known else None)
+            raise NotFoundError(f"no task has the key {ref!r}", hint=hint_for_schedule(ref) if known else KEY_HINT)
         return [(found.id, found.id)]
 
 
@@ -456,6 +456,11 @@ _ANSWERS: Mapping[type, Callable[[_Offline, Any], dict[str, Any]]] = {
     ScheduleHistory: _Offline.list_history,
     Complete: _Offline.complete,
 }
+
+
+def _find_newest_id(reader: StoreReader) -> int:
+    found = reader.list_where(Filter(newest_first=True, limit=1))
+    return found[0].id if found else 0
 
 
 def _find_last(reader: StoreReader) -> TaskRecord | None:

@@ -160,7 +160,9 @@ def _pump(part: _Part, sink: Sink, lines: int | None) -> int:
         with closing(Tail(part.path, sink, lines=lines)) as tail:
             return tail.pump()
     except OSError as error:
-        raise CronoqError(f"cannot read {part.path}: {error.strerror}", code="log") from error
+        raise CronoqError(
+            f"cannot read {part.path}: {error.strerror}", hint="cronoq show tells where logs are", code="log"
+        ) from error
 
 
 def _note_if_gone(context: Context, part: _Part) -> None:

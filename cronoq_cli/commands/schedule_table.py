@@ -252,10 +252,10 @@ def _task_keys() -> frozenset[str]:
 def _schedule_value(key: str, value: Any) -> Table:
     if key == "reserve":
         if not isinstance(value, bool):
-            raise UsageError(f"reserve: {value!r} is not true or false")
+            raise UsageError(f"reserve: {value!r} is not true or false", hint="write it without quotes")
         return {key: True} if value else {}
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise UsageError(f"{key}: {value!r} is not text or a number")
+        raise UsageError(f"{key}: {value!r} is not text or a number", hint='write it as "..."')
     return {key: value if isinstance(value, str) else _number(value)}
 
 
@@ -278,12 +278,12 @@ def _command_of(line: Line) -> Command:
 def _text(table: Mapping[str, Any], key: str) -> str | None:
     value = table.get(key)
     if value is not None and not isinstance(value, str):
-        raise UsageError(f"{key}: {value!r} is not text")
+        raise UsageError(f"{key}: {value!r} is not text", hint='write it as "..."')
     return value
 
 
 def _flag(table: Mapping[str, Any], key: str) -> bool:
     value = table.get(key, False)
     if not isinstance(value, bool):
-        raise UsageError(f"{key}: {value!r} is not true or false")
+        raise UsageError(f"{key}: {value!r} is not true or false", hint="write it without quotes")
     return value

@@ -16,6 +16,8 @@ from cronoq_cli.errors import InvalidError
 from cronoq_cli.model.crontab import OPTIONS_MARK
 
 TOP, ENVIRONMENTS = "recurring", "environments"
+TOML_FORM = 'write name = "text", and lists as ["...", "..."]'
+"""The hint behind a text that is no TOML."""
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _HEADER = re.compile(
@@ -95,7 +97,7 @@ def parse_tables(text: str, beside: Collection[str] = ()) -> Tables:
     try:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InvalidError(f"it is not TOML: {error}", code="bad-toml") from error
+        raise InvalidError(f"it is not TOML: {error}", hint=TOML_FORM, code="bad-toml") from error
     unknown = sorted(set(found) - {TOP, ENVIRONMENTS, *beside})
     if unknown:
         raise InvalidError(f"unknown table {unknown[0]!r}", hint=f"schedules are tables [{TOP}.NAME]", code="bad-toml")
@@ -117,7 +119,9 @@ def _texts_of(tables: Mapping[str, Table]) -> dict[str, dict[str, str]]:
     for name, table in tables.items():
         for variable, value in table.items():
             if not isinstance(value, str):
-                raise InvalidError(f"environment {name}: {variable} is not text", code="bad-toml")
+                raise InvalidError(
+                    f"environment {name}: {variable} is not text", hint='write it as "..."', code="bad-toml"
+                )
     return {name: dict(table) for name, table in tables.items()}
 
 

@@ -13,6 +13,8 @@ import subprocess
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
+from cronoq_cli.errors import LACKING
+
 OUTPUT_KEPT = 4096
 """Bytes of what a hook prints that its log gets; the rest is read and dropped, so that it never blocks."""
 NOTICE_VARIABLE = "CRONOQ_NOTICE"
@@ -42,6 +44,8 @@ class HookEnd:
     error: str | None = None
     cut_short: bool = False
     """It was ended because the daemon ends."""
+    lacking: bool = False
+    """It could not be started because the machine lacks something."""
 
     @property
     def is_good(self) -> bool:
@@ -71,9 +75,11 @@ class HookProcess:
         try:
             self._spawn()
         except (OSError, ValueError) as error:
+            self.kill()  # it may run already, with nothing left to watch it by
             self._close()
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            end = HookEnd(None, 0.0, error=f"{self._call.argv[0]}: {reason}")
+            lacking = isinstance(error, OSError) and error.errno in LACKING
+            end = HookEnd(None, 0.0, error=f"{self._call.argv[0]}: {reason}", lacking=lacking)
             self._loop.call_soon(self._done, end)
 
     def _spawn(self) -> None:

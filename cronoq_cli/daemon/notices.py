@@ -5,6 +5,7 @@ So a crash between may tell it again, under the same id, but never loses it. Not
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
@@ -25,6 +26,8 @@ from cronoq_cli.model.task import TaskRecord
 
 MOST_AT_ONCE = 4
 MOST_QUEUED = 1000
+LACKING_RETRY_S = 5.0
+"""Until a hook is tried again for which the machine lacked processes, descriptors or memory."""
 CLOSE_WITHIN_S = 2.0
 """How long an ending daemon waits for hooks under way; what is cut short is told again by the next one."""
 
@@ -104,8 +107,15 @@ class HookTeller:
 
     def _finish(self, notice: Notice, end: HookEnd) -> None:
         note_hook_end(self._log, notice.id, end)
-        if not end.cut_short:
+        if end.lacking:
+            asyncio.get_running_loop().call_later(LACKING_RETRY_S, self._tell_again, notice)
+        elif not end.cut_short:
             self._told.append(notice.id)
+        self._go_on()
+
+    def _tell_again(self, notice: Notice) -> None:
+        """What the machine could not start then; it is stored until it is told."""
+        self._queue.appendleft((notice, False))
         self._go_on()
 
     async def close(self) -> None:

@@ -58,11 +58,19 @@ class Orders:
         self._scheduler = scheduler
         self._paths = paths
         self._store_id = store_id
+        self._logs_dir = paths.logs_dir
         self._vars: OrderedDict[str, list[str]] = OrderedDict()
 
     def token(self, task_id: int, attempt: int) -> str:
         """The token of an attempt."""
         return format_token(self._store_id, task_id, attempt)
+
+    def fetch_specs(self, actions: Sequence[Action]) -> None:
+        """Have at hand what these starts are to execute: one reading for all, not one for each."""
+        specs = self._scheduler.specs
+        missing = [action.task for action in actions if isinstance(action, Start) and action.task not in specs]
+        if len(missing) > 1:
+            specs.update((record.id, record.spec) for record in self._scheduler.store.list_tasks(missing))
 
     def build(self, action: Action, sent: SentEnvironments) -> list[dict[str, Any]]:
         """The orders for one action: none when its task is no more."""
@@ -90,7 +98,7 @@ class Orders:
         orders: list[dict[str, Any]] = []
         if sent.use(spec.env):
             orders.append({"order": Order.ENV, "id": spec.env, "vars": self._find_vars(spec.env)})
-        report = os.path.join(self._paths.logs_dir, report_name(task.id, action.attempt))
+        report = f"{self._logs_dir}/{report_name(task.id, action.attempt)}"
         start: dict[str, Any] = {
             "order": Order.START,
             "token": token,
@@ -126,11 +134,13 @@ class Orders:
         return msgspec.structs.replace(spec, cwd=first.cwd, umask=first.umask, env=first.env)
 
     def _add_outputs(self, start: dict[str, Any], task_id: int, attempt: int, spec: TaskSpec) -> None:
-        logs = self._paths.logs_dir
-        start["log"] = os.path.join(logs, log_name(task_id, attempt))
-        start["stderr_log"] = os.path.join(logs, log_name(task_id, attempt, stderr=True)) if spec.split else None
-        start["stdout"] = fill_place(spec.stdout, task_id, attempt, spec.name) if spec.stdout else None
-        start["stderr"] = fill_place(spec.stderr, task_id, attempt, spec.name) if spec.stderr else None
+        start["log"] = f"{self._logs_dir}/{log_name(task_id, attempt)}"
+        if spec.split:
+            start["stderr_log"] = f"{self._logs_dir}/{log_name(task_id, attempt, stderr=True)}"
+        if spec.stdout:
+            start["stdout"] = fill_place(spec.stdout, task_id, attempt, spec.name)
+        if spec.stderr:
+            start["stderr"] = fill_place(spec.stderr, task_id, attempt, spec.name)
 
     def _find_vars(self, env_id: str) -> list[str]:
         found = self._vars.get(env_id)
@@ -187,8 +197,9 @@ class Orders:
         if self._paths.home is not None:
             own["CRONOQ_HOME"] = self._paths.home
         _add_scheduling(own, spec, task.units)
-        changes = {name: value for name, value in spec.env_changes.items() if value is not None}
-        return {**changes, **own}
+        if not spec.env_changes:
+            return own
+        return {name: value for name, value in spec.env_changes.items() if value is not None} | own
 
 
 def _add_scheduling(own: dict[str, str], spec: TaskSpec, units: Mapping[str, list[int]] | None) -> None:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import fcntl
 import logging
 import os
 import secrets
+import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -20,19 +22,24 @@ from typing import Any
 
 from cronoq_cli.config.paths import Paths
 from cronoq_cli.daemon.orders import Orders, SentEnvironments
-from cronoq_cli.daemon.reports import MALFORMED, read_report_event
+from cronoq_cli.daemon.reports import MALFORMED, REPORTS, read_report_event
 from cronoq_cli.daemon.scheduler import Scheduler
 from cronoq_cli.engine.messages import Action, AttemptEnded, RunnerGone, RunnersCompared, Start
-from cronoq_cli.errors import ConflictError, CronoqError, ProtocolError
+from cronoq_cli.errors import ConflictError, CronoqError, ProtocolError, TryLaterError
 from cronoq_cli.model.places import parse_token
+from cronoq_cli.model.policy import AttemptEnd
 from cronoq_cli.wire.json_text import dump_json, load_json
-from cronoq_cli.wire.runner import VERSION, Decoder, Event, Order, frame_body
+from cronoq_cli.wire.runner import VERSION, Cause, Decoder, ErrorKind, Event, Order, frame_body
 from cronoq_cli.wire.sockets import connect_unix
 
 log = logging.getLogger(__name__)
 
 READY_WITHIN_S = 20.0
 RECONNECT_S = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+RELAUNCH_S = (1.0, 2.0, 5.0, 10.0)
+"""Seconds between tries to start a runner where none lives: the last one repeats."""
+_NO_JOURNAL = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ELOOP, errno.ENXIO})
+"""Errors by which a path is known to be no journal of a living runner of ours; others say nothing of it."""
 
 
 @dataclass(slots=True)
@@ -112,8 +119,8 @@ class Runners:
         os.makedirs(self._paths.runner_dir, mode=0o700, exist_ok=True)
         dead = []
         for name in sorted(os.listdir(self._paths.runner_dir)):
-            if name.endswith(".journal"):
-                runner = self._describe(name.removesuffix(".journal"))
+            runner = self._describe(name.removesuffix(".journal"))
+            if name.endswith(".journal") and is_file(runner.journal):
                 if is_locked(runner.journal):
                     self._attend(runner)
                 else:
@@ -156,22 +163,33 @@ class Runners:
             await self._bury(runner)
 
     async def _connect(self, runner: Runner) -> bool:
-        """Connect and open; False when the runner is dead."""
-        loop = asyncio.get_running_loop()
+        """Connect and open, however often it must be tried; False when the runner is dead."""
         tries = 0
         while is_locked(runner.journal):
             try:
-                connection = connect_unix(runner.socket, timeout_s=2.0)
-            except OSError:
+                await self._open(runner)
+            except (OSError, CronoqError) as error:
+                if tries == len(RECONNECT_S):
+                    log.warning("runner %s cannot be spoken to yet: %s", runner.name, error)
                 await asyncio.sleep(RECONNECT_S[min(tries, len(RECONNECT_S) - 1)])
                 tries += 1
-                continue
-            connection.setblocking(False)
-            _, link = await loop.create_unix_connection(lambda: self._make_link(runner), sock=connection)
-            runner.link, runner.heard, runner.sent = link, False, SentEnvironments()
-            link.send([self._build_open()])
-            return True
+            else:
+                return True
         return False
+
+    async def _open(self, runner: Runner) -> None:
+        """Connect, and say the first word. Raises OSError, and StoreError where the store cannot be asked for it."""
+        first_word = self._build_open()
+        connection = connect_unix(runner.socket, timeout_s=2.0)
+        connection.setblocking(False)
+        make = asyncio.get_running_loop().create_unix_connection
+        try:
+            _, link = await make(lambda: self._make_link(runner), sock=connection)
+        except BaseException:
+            connection.close()
+            raise
+        runner.link, runner.heard, runner.sent = link, False, SentEnvironments()
+        link.send([first_word])
 
     def _make_link(self, runner: Runner) -> Link:
         return Link(lambda messages: self._hear(runner, messages))
@@ -203,19 +221,28 @@ class Runners:
             os.unlink(runner.socket)
         # What the others know has changed since their hello.
         self.ask_again()
-        if self._current is None:
-            try:
-                await self._launch()
-            except CronoqError as error:
-                self.on_fatal(error)
-                return
+        await self._launch_at_last()
         self._send_finds()
         self._compare()
 
-    def _pause_starts(self) -> None:
+    async def _launch_at_last(self) -> None:
+        """Start a runner if none lives that takes work, however often it must be tried: the machine may lack processes
+        or memory for a while. Meanwhile nothing starts, and the daemon serves."""
+        tries = 0
+        while self._current is None and not self._closing:
+            try:
+                await self._launch()
+            except CronoqError as error:
+                delay_s = RELAUNCH_S[min(tries, len(RELAUNCH_S) - 1)]
+                tries += 1
+                log.error("%s; nothing starts until there is one, tried again in %g s", error.line(), delay_s)
+                self._pause_starts(error.message)
+                await asyncio.sleep(delay_s)
+
+    def _pause_starts(self, trouble: str | None = None) -> None:
         self.compared.clear()
         if self._scheduler.refusing is None:
-            self._scheduler.apply(RunnerGone())
+            self._scheduler.apply(RunnerGone(trouble))
 
     def list_runners(self) -> list[Runner]:
         """The runners that live, as far as is known."""
@@ -225,13 +252,14 @@ class Runners:
 
     def perform(self, actions: list[Action]) -> None:
         """Send the orders of committed actions, each to the runner that has the attempt; starts to the current one."""
+        self._orders.fetch_specs(actions)
         outgoing: dict[str, list[dict[str, Any]]] = {}
         for action in actions:
             for runner in self._addressees(action):
                 try:
                     orders = self._orders.build(action, runner.sent)
                 except (OSError, CronoqError) as error:
-                    log.error("task %d cannot be ordered: %s", action.task, error)
+                    self._give_back(action, error)
                     continue
                 outgoing.setdefault(runner.name, []).extend(orders)
         for name, orders in outgoing.items():
@@ -239,6 +267,26 @@ class Runners:
             if link is not None:
                 for chunk in _chunks(orders):
                     link.send(chunk)
+
+    def _give_back(self, action: Action, error: OSError | CronoqError) -> None:
+        """An order could not be made: a start never was then, and is tried again in a while, uncounted."""
+        reason = error.message if isinstance(error, CronoqError) else f"{error.filename or ''}: {error.strerror}"
+        log.error("task %d cannot be ordered: %s", action.task, reason)
+        if isinstance(action, Start):
+            end = AttemptEnd(
+                ended_at=self._scheduler.clock().wall,
+                cause=Cause.SPAWN,
+                error_kind=ErrorKind.MACHINE,
+                error_message=f"cannot be prepared: {reason}",
+            )
+            # Not within the door: this turn's orders are still being performed.
+            event = AttemptEnded(action.task, action.attempt, end)
+            asyncio.get_running_loop().call_soon(lambda: self._apply_unless_refusing(event))
+
+    def _apply_unless_refusing(self, event: AttemptEnded) -> None:
+        """While the store refuses, nothing is taken in: the comparison afterwards finds what never started."""
+        if self._scheduler.refusing is None:
+            self._scheduler.apply(event)
 
     def _addressees(self, action: Action) -> list[Runner]:
         if isinstance(action, Start):
@@ -261,6 +309,10 @@ class Runners:
             if runner.link is not None:
                 runner.link.cut()
 
+    def compare(self) -> None:
+        """Compare, if all runners have spoken while a commit was under way."""
+        self._compare()
+
     def close(self, *, keep: bool) -> None:
         """Part from the runners; they end when nothing runs any more, or (`keep`) wait for the next daemon."""
         self._closing = True
@@ -281,10 +333,16 @@ class Runners:
         self._scheduler.settle_parked()
 
     def _hear_one(self, runner: Runner, message: dict[str, Any]) -> None:
-        match message.get("event"):
+        event = message.get("event")
+        if event in REPORTS:
+            self._hear_report(message)
+            return
+        match event:
             case Event.HELLO:
                 self._hear_hello(runner, message)
             case Event.FOUND:
+                if message.get("error"):
+                    log.error("journal %s was not taken over: %.200s", message["journal"], message["error"])
                 self._finding.pop(message["journal"], None)
                 self._compare()
             case Event.REFUSED:
@@ -292,12 +350,10 @@ class Runners:
             case Event.UNKNOWN:
                 self._hear_unknown(message)
             case _:
-                self._hear_report(message)
+                return  # `kept`, or a word of a newer runner: nothing follows from it
 
     def _hear_report(self, message: dict[str, Any]) -> None:
         event = read_report_event(message)
-        if event is None:
-            return
         news = self._scheduler.apply(event)
         if self._counting and news and isinstance(event, AttemptEnded):
             self.recovered["lost" if event.end.cause == "lost" else "ends_delivered"] += 1
@@ -340,7 +396,7 @@ class Runners:
             runner.link.send([{"order": Order.CLOSE}])
         if self._current is runner:
             self._current = None
-            task = asyncio.get_running_loop().create_task(self._launch())
+            task = asyncio.get_running_loop().create_task(self._launch_at_last())
             self._attending.add(task)
             task.add_done_callback(self._attending.discard)
 
@@ -358,6 +414,8 @@ class Runners:
         """When every runner has spoken and no journal is open: what nobody knows of never started, or is lost."""
         if self.compared.is_set():
             return  # what has been ordered since, no hello tells
+        if self._scheduler.is_committing:
+            return  # nor what is to be ordered when that is done; it is compared then
         waiting = [runner for runner in self._runners.values() if not runner.heard]
         if waiting or self._finding or not self._runners or self._current is None:
             return
@@ -387,12 +445,23 @@ def _chunks(orders: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     return [merged[at : at + 64] for at in range(0, len(merged), 64)]
 
 
-def is_locked(path: str) -> bool:
-    """Whether a living runner holds the lock of its journal. A lock is proof, a pid is none."""
+def is_file(path: str) -> bool:
+    """Whether it is an ordinary file, and no link, pipe or directory that somebody has put there."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        return stat.S_ISREG(os.lstat(path).st_mode)
     except OSError:
         return False
+
+
+def is_locked(path: str) -> bool:
+    """Whether a living runner holds the lock of its journal. A lock is proof, a pid is none.
+
+    What cannot be looked at for want of descriptors or by a fault of the disk counts as locked: only a runner that is
+    surely gone may be buried."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        return error.errno not in _NO_JOURNAL
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
@@ -404,25 +473,14 @@ def is_locked(path: str) -> bool:
 
 
 async def start_runner(runner: Runner, log_path: str) -> subprocess.Popen[bytes]:
-    """Start a runner process and wait until it says that it is ready. Raises CronoqError."""
-    reading, writing = os.pipe()
-    words = [sys.executable, "-P", "-m", "cronoq_cli.runner", "--id", runner.name, "--journal", runner.journal]
-    words += ["--socket", runner.socket, "--ready-fd", str(writing)]
-    env = {name: value for name, value in os.environ.items() if not name.startswith("CRONOQ_")}
+    """Start a runner process and wait until it says that it is ready. Raises CronoqError; TryLaterError for what the
+    machine or the disk refuses."""
     try:
-        with open(log_path, "ab") as errors:
-            process = subprocess.Popen(
-                words,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=errors,
-                cwd="/",
-                env=env,
-                pass_fds=(writing,),
-                start_new_session=True,
-            )
-    finally:
-        os.close(writing)
+        reading, process = _spawn_runner(runner, log_path)
+    except OSError as error:
+        raise TryLaterError(
+            f"the runner could not be started: {error.strerror}", hint="free what is short, and try again"
+        ) from error
     try:
         said = await asyncio.wait_for(_read_line(reading), READY_WITHIN_S)
     except TimeoutError:
@@ -434,6 +492,33 @@ async def start_runner(runner: Runner, log_path: str) -> subprocess.Popen[bytes]
         process.wait()
         raise CronoqError(f"the runner could not be started: {os.fsdecode(said).strip() or 'it ended at once'}")
     return process
+
+
+def _spawn_runner(runner: Runner, log_path: str) -> tuple[int, subprocess.Popen[bytes]]:
+    """The process, and the descriptor on which it will say that it is ready. Raises OSError with nothing left open."""
+    words = [sys.executable, "-P", "-m", "cronoq_cli.runner", "--id", runner.name, "--journal", runner.journal]
+    words += ["--socket", runner.socket]
+    env = {name: value for name, value in os.environ.items() if not name.startswith("CRONOQ_")}
+    with contextlib.ExitStack() as closing:
+        errors = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        closing.callback(os.close, errors)
+        reading, writing = os.pipe()
+        closing.callback(os.close, writing)
+        try:
+            process = subprocess.Popen(
+                [*words, "--ready-fd", str(writing)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                cwd="/",
+                env=env,
+                pass_fds=(writing,),
+                start_new_session=True,
+            )
+        except BaseException:
+            os.close(reading)
+            raise
+    return reading, process
 
 
 def _wake(waiting: asyncio.Future[None]) -> None:

@@ -125,7 +125,9 @@ def _describe_gathering(state: State, name: str) -> str:
 def _list_closed(state: State, pool: LivePool) -> Iterator[Blocker]:
     """What keeps everything in the pool from starting."""
     if not state.compared:
-        yield Blocker("waiting for the runner", "it has to say first what it runs", "waits for the runner")
+        trouble = state.runner_trouble
+        known = trouble or "it has to say first what it runs"
+        yield Blocker("waiting for the runner", known, trouble or "waits for the runner")
     if state.stopping:
         yield Blocker("stopping", "the daemon stops", "the daemon stops")
     elif state.draining:

@@ -24,7 +24,7 @@ from cronoq_cli.engine.messages import (
     StopBegan,
 )
 from cronoq_cli.engine.metering import KEEP_S, Scaled
-from cronoq_cli.engine.pools import LivePool, decide_ahead
+from cronoq_cli.engine.pools import AHEAD_MOST, LivePool, decide_ahead
 from cronoq_cli.engine.sharing import TotalWorkers
 from cronoq_cli.engine.state import State
 from cronoq_cli.model.lifecycle import Trigger
@@ -162,7 +162,7 @@ def late_from(task: LiveTask) -> float:
 
 
 def _give_ahead(state: State, pool: LivePool, now: Now) -> None:
-    while True:
+    while len(pool.leased) < AHEAD_MOST:
         task = _best(state, pool, now)
         if task is None:
             return

@@ -308,7 +308,7 @@ def _leave_unstarted(state: State, task: LiveTask, now: Now) -> None:
 
 def apply_runner_gone(state: State, event: RunnerGone, now: Now) -> None:
     """Nothing starts until it is known what became of the dead runner's attempts."""
-    state.compared = False
+    state.compared, state.runner_trouble = False, event.trouble
 
 
 def apply_runners_compared(state: State, event: RunnersCompared, now: Now) -> list[int]:
@@ -329,7 +329,7 @@ def apply_runners_compared(state: State, event: RunnersCompared, now: Now) -> li
     for task in at_runner:
         if (task.id, task.attempt_at_runner) in event.known:
             _order_again(state, task)
-    state.compared = True
+    state.compared, state.runner_trouble = True, None
     occurrences.look_at_waiting(state, now)
     state.wake_all()
     return [task.id for task in unknown]

@@ -188,6 +188,11 @@ class LiveTask:
         """Whether its start is fixed and still to come: capacity is reserved for it."""
         return self.times is not None and self.times.start_at is not None and self.attempt == 0
 
+    @property
+    def is_occurrence(self) -> bool:
+        """Whether it came of a schedule, by itself: one that a person started stands outside of every chain."""
+        return self.facts is not None and "recurring" in self.facts
+
     def read_wants(self) -> LaneName | None:
         """The lane it belongs in within its class, None for a plain one.
 

@@ -180,7 +180,10 @@ class RunnersCompared:
 
 @dataclass(slots=True)
 class RunnerGone:
-    """A runner died: nothing starts until its journal has been read and the runners compared."""
+    """A runner died: nothing starts until its journal has been read and the runners compared. `trouble`: why no other
+    could be started yet."""
+
+    trouble: str | None = None
 
 
 @dataclass(slots=True)

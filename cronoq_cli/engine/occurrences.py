@@ -115,9 +115,22 @@ def look_anew(state: State, now: Now) -> None:
         for task in list_live(state, one) if one.spec.reserve else ():
             if task.attempt == 0:
                 note_start(state, one, task, now)  # set back, it is ahead of its start again
+        forget_wrong_clock(state, one, now)
         find_next(state, one, now)
         if one.spec.expr is not None:
             arm(state, one)
+
+
+def forget_wrong_clock(state: State, one: LiveSchedule, now: Now) -> None:
+    """What was decided by a clock that was far ahead is decided no more: slots count from now on, by this one."""
+    clock = now.wall - recurrence.jitter_of(one.name, one.spec.jitter_s)
+    warning = recurrence.find_wrong_clock(one.spec, one.state, clock + ahead_s(state, one))
+    if warning is None:
+        return
+    tell(state, one, "recurring-clock", now.wall, warning)
+    withdraw(state, one, now, "it was made by a clock that was wrong")
+    put_state(one, msgspec.structs.replace(one.state, decided_at=clock), now.wall)
+    state.effects.schedules[one.name] = one.schedule
 
 
 def find_next(state: State, one: LiveSchedule, now: Now) -> None:
@@ -162,11 +175,12 @@ def _decide_cron(state: State, one: LiveSchedule, now: Now) -> None:
     spec, schedules = one.spec, state.schedules
     zone = schedules.zone_of(spec)
     behind_s = recurrence.jitter_of(spec.name, spec.jitter_s)
-    clock = now.wall - behind_s + ahead_s(state, one)
+    early_s = ahead_s(state, one)
+    clock = now.wall - behind_s + early_s
     able_since = schedules.able_since - behind_s
     due = _find_single(state, one, clock, able_since)
     if due is None:
-        due = recurrence.decide_due(spec, one.state, clock, zone, able_since=able_since)
+        due = recurrence.decide_due(spec, one.state, clock, zone, able_since=able_since, ahead_s=early_s)
     if due.warning is not None:
         tell(state, one, "recurring-clock", now.wall, due.warning)
     if due.older is not None:

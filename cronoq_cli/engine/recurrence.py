@@ -123,17 +123,17 @@ def find_next_slot(spec: ScheduleSpec, state: ScheduleState, now: float, zone: t
 
 
 def list_next_slots(spec: ScheduleSpec, state: ScheduleState, now: float, zone: tzinfo, n: int) -> list[float]:
-    """The next `n` slots of a cron schedule: those that are tasks to reserve their start, then those to be decided."""
-    expression, slots = parse_when(spec), [slot for slot in state.ahead if slot > now][:n]
+    """The next `n` slots of a cron schedule: those to be decided, and those that are tasks ahead of their start."""
+    expression, slots = parse_when(spec), list[float]()
     slot = find_next_slot(spec, state, now, zone)
-    most = n if spec.max_runs is None else min(n, len(slots) + spec.max_runs - state.runs)
+    most = n if spec.max_runs is None else min(n, spec.max_runs - state.runs)
     while expression is not None and slot is not None and len(slots) < most:
         if spec.until is not None and slot > spec.until:
             break
         if slot not in state.skips and slot not in state.ahead:
             slots.append(slot)
         slot = next_after(expression, slot, zone) if len(slots) < most else None
-    return slots
+    return sorted([*slots, *(slot for slot in state.ahead if slot > now)])[:n]
 
 
 def list_next_starts(spec: ScheduleSpec, state: ScheduleState, now: float, zone: tzinfo, n: int) -> list[float]:
@@ -203,29 +203,44 @@ def _begin_of(state: ScheduleState, now: float, backstep_s: float = BACKSTEP_S) 
     return begin
 
 
+def find_wrong_clock(spec: ScheduleSpec, state: ScheduleState, now: float) -> str | None:
+    """What is to be said of a decided slot that only a clock that was wrong can have decided; None: all is well."""
+    if spec.expr is None or state.decided_at <= now + _backstep_s(spec):
+        return None
+    return f"the last slot {format_utc(state.decided_at)} lies in the future: the clock was wrong, passed over"
+
+
 def is_paused(state: ScheduleState, now: float) -> bool:
     """Whether slots that fall due now are passed over."""
     return state.paused and (state.paused_until is None or now < state.paused_until)
 
 
-def decide_due(spec: ScheduleSpec, state: ScheduleState, now: float, zone: tzinfo, *, able_since: float) -> Due:
+def decide_due(
+    spec: ScheduleSpec,
+    state: ScheduleState,
+    now: float,
+    zone: tzinfo,
+    *,
+    able_since: float,
+    ahead_s: float = 0.0,
+) -> Due:
     """What is to be done at `now` with the slots of a cron schedule behind those already decided.
 
     `able_since` is the moment from which something could run them: the start of the daemon, the end of a suspend, the
     far side of a jump of the clock. Slots before it were missed and are left to catch-up; later ones are due. Slots of
-    a pause are passed over and not missed.
+    a pause are passed over and not missed. `ahead_s`: by so much `now` is ahead, for those that are to reserve their
+    start; what was missed is as old as it is.
     """
     expression = parse_when(spec)
-    warning, backstep_s = None, _backstep_s(spec)
-    if state.decided_at > now + backstep_s:
-        warning = f"the last slot {format_utc(state.decided_at)} lies in the future: the clock was wrong, passed over"
+    warning, backstep_s = find_wrong_clock(spec, state, now), _backstep_s(spec)
     if expression is None or is_paused(state, now):
         return Due(decided_at=now if warning else max(now, state.decided_at), warning=warning)
     begin, end = _begin_of(state, now, backstep_s), now if spec.until is None else min(now, spec.until)
     most = MOST_CAUGHT_UP if spec.catch_up is CatchUp.ALL else MOST_MISSED
     slots, more = gather_slots(expression, begin, end, zone, most)
     older = count_older(expression, state.skips, begin, slots[0], zone) if more else None
-    run, missed = _choose(spec, expression, [slot for slot in slots if slot not in state.skips], now, zone, able_since)
+    wanted = [slot for slot in slots if slot not in state.skips]
+    run, missed = _choose(spec, expression, wanted, now - ahead_s, zone, able_since)
     left = None if spec.max_runs is None else max(0, spec.max_runs - state.runs)
     return Due(
         run=run[:left],

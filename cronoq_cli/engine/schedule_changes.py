@@ -25,7 +25,17 @@ from cronoq_cli.engine.messages import (
     ZoneChanged,
 )
 from cronoq_cli.engine.notices import subject_of
-from cronoq_cli.engine.occurrences import arm, decide, find_next, look_anew, note_clocks, note_start, react_to, withdraw
+from cronoq_cli.engine.occurrences import (
+    arm,
+    decide,
+    find_next,
+    forget_wrong_clock,
+    look_anew,
+    note_clocks,
+    note_start,
+    react_to,
+    withdraw,
+)
 from cronoq_cli.engine.passing import LEFT_OUT, pass_over, tell
 from cronoq_cli.engine.recurrence import Reason
 from cronoq_cli.engine.schedules import LiveSchedule, put_state
@@ -253,6 +263,7 @@ def restore_schedules(state: State, kept: Iterable[Schedule], now: Now) -> None:
             one.armed_at = now.wall
             state.timers.arm_wall(now.wall, Due.SCHEDULE, one.number)
         else:
+            forget_wrong_clock(state, one, now)
             find_next(state, one, now)
             arm(state, one)
 

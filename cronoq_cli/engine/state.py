@@ -56,6 +56,8 @@ class State:
     stopping: bool = False
     draining: bool = False
     compared: bool = True
+    runner_trouble: str | None = None
+    """Why there is no runner; None where none is missing, or it is only awaited."""
     leases: bool = True
     """Whether orders may be given to the runner ahead of need at all."""
     pinned: set[int] = field(default_factory=set)
@@ -366,7 +368,7 @@ class State:
         task.finished_at = now.wall
         task.due_at = task.due_awake = None
         self.effects.ended.append(task.id)
-        if task.facts is not None and "recurring" in task.facts:
+        if task.is_occurrence:
             self.over.append(task)
         if task.key is not None and self.keys.get(task.key) == task.id:
             del self.keys[task.key]
@@ -377,7 +379,7 @@ class State:
             self.forget_edges(task)
         if task.batch is not None:
             self._count_failure(task.batch, task)
-        if self.incidents.by_pool or task.facts is not None:
+        if self.incidents.by_pool or task.is_occurrence:
             self._note(note_end, task, now)
         if task.gathered_by is not None:
             self.deserted.add(task.gathered_by)
@@ -394,7 +396,7 @@ class State:
 
     def note_start(self, task: LiveTask, now: Now) -> None:
         """A task started: hooks and pings may be told of it."""
-        if task.attempt == 1 and (self.incidents.by_pool or task.facts is not None):
+        if task.attempt == 1 and (self.incidents.by_pool or task.is_occurrence):
             self._note(note_start, task, now)
         if task.facts is not None and "recurring" in task.facts:
             one = self.schedules.by_name.get(task.facts["recurring"])

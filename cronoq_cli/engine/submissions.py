@@ -14,15 +14,17 @@ from cronoq_cli.engine.bulk import find_alike, make_samples, queue
 from cronoq_cli.engine.demand import read_demand
 from cronoq_cli.engine.edges import find_target, open_edges
 from cronoq_cli.engine.fixed import arm_expiry, release_all, reserve_all
-from cronoq_cli.engine.graph import describe_cycle, find_cycle_among
+from cronoq_cli.engine.graph import CYCLE_HINT, describe_cycle, find_cycle_among
 from cronoq_cli.engine.live import BLOCKED, LiveBatch, LiveTask, Now, read_occurrence
 from cronoq_cli.engine.messages import Accepted, Newcomer, Retried, Revival, Submitted, WantedEdge
+from cronoq_cli.engine.pools import LivePool
 from cronoq_cli.engine.state import State
 from cronoq_cli.engine.timers import Due
 from cronoq_cli.engine.verbs import cancel_one
 from cronoq_cli.errors import ConflictError, InvalidError
 from cronoq_cli.model.lifecycle import BAD_ENDS, Trigger
 from cronoq_cli.model.task import Batch, Condition, Dependency, Edge, TaskRecord, TaskSpec
+from cronoq_cli.model.words import hint_for
 
 # -- judging -------------------------------------------------------------------------------------------------------
 
@@ -109,7 +111,11 @@ def _judge(state: State, newcomers: list[Newcomer]) -> dict[int, int]:
         check_fits(state, spec)
         if spec.key is not None:
             if spec.key in keys:
-                raise InvalidError(f"key {spec.key!r} stands twice in one submission", code="key-twice")
+                raise InvalidError(
+                    f"key {spec.key!r} stands twice in one submission",
+                    hint="each task has a key of its own",
+                    code="key-twice",
+                )
             keys.add(spec.key)
         found = newcomer.existing if newcomer.existing is not None else _find_live(state, spec)
         if found is not None:
@@ -127,7 +133,9 @@ def check_fits(state: State, spec: TaskSpec) -> None:
     labels = () if demand is None else demand.labels
     if labels and not any(one.serves(labels) for one in pool.sets):
         wanted = ", ".join(f"{k}={v}" for k, v in labels)
-        raise InvalidError(f"no workers of pool {pool.name!r} have {wanted}", code="no-such-workers")
+        raise InvalidError(
+            f"no workers of pool {pool.name!r} have {wanted}", hint=_tell_labels(pool), code="no-such-workers"
+        )
     if not pool.can_ever_fit(spec.slots, labels):
         what = "1 slot" if spec.slots == 1 else f"{spec.slots} slots"
         raise InvalidError(
@@ -145,10 +153,16 @@ def check_fits(state: State, spec: TaskSpec) -> None:
         _check_group(state, spec, spec.group)
 
 
+def _tell_labels(pool: LivePool) -> str:
+    """What workers with labels a pool has."""
+    known = {", ".join(f"{name}={value}" for name, value in one.labels.items()) for one in pool.sets if one.labels}
+    return f"its groups have {'; '.join(sorted(known))}" if known else f"[[pools.{pool.name}.groups]] makes some"
+
+
 def _check_group(state: State, spec: TaskSpec, group: str) -> None:
     if group not in state.groups:
-        known = ", ".join(sorted(state.groups)) or "none"
-        raise InvalidError(f"unknown group {group!r}", hint=f"known: {known}", code="unknown-group")
+        hint = hint_for(group, sorted(state.groups)) if state.groups else "[groups.NAME] in the configuration makes one"
+        raise InvalidError(f"unknown group {group!r}", hint=hint, code="unknown-group")
     if spec.start_at is not None or spec.not_before is not None:
         raise InvalidError(
             "a task of a group has no start time of its own", hint="leave out --group or the time", code="group-start"
@@ -164,7 +178,9 @@ def _find_live(state: State, spec: TaskSpec) -> int | None:
 def _refuse_if_asked(spec: TaskSpec, found: int) -> None:
     if spec.if_exists == "refuse":
         what = f"key {spec.key!r} is taken by" if spec.key else "the same command was submitted as"
-        raise ConflictError(f"{what} task {found}", code="exists")
+        raise ConflictError(
+            f"{what} task {found}", hint="--if-exists return prints its id, replace cancels it", code="exists"
+        )
 
 
 def _choose_ids(state: State, count: int, existing: dict[int, int]) -> list[int]:
@@ -197,7 +213,7 @@ def _check_cycle(state: State, newcomers: list[Newcomer], ids: list[int], fresh:
         cycle = cycle or state.graph.find_cycle(task_id, wants[task_id], {**answered, **wants})
     if cycle is not None:
         names = {ids[index]: newcomers[index].spec.key or f"#{index + 1}" for index in fresh}
-        raise InvalidError("dependency cycle: " + describe_cycle(cycle, names), code="cycle")
+        raise InvalidError("dependency cycle: " + describe_cycle(cycle, names), hint=CYCLE_HINT, code="cycle")
 
 
 def _list_targets(state: State, edges: list[WantedEdge], ids: list[int], keys: dict[str | None, int]) -> list[int]:
@@ -343,7 +359,10 @@ def _check_revival(state: State, revival: Revival, keys: set[str]) -> None:
     if key is not None:
         holder = state.keys.get(key)
         if holder is not None or key in keys:
-            raise ConflictError(f"task {record.id}: key {key!r} is taken by task {holder or 'another of these'}")
+            raise ConflictError(
+                f"task {record.id}: key {key!r} is taken by task {holder or 'another of these'}",
+                hint="cronoq rerun makes a new task",
+            )
         keys.add(key)
 
 

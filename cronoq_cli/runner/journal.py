@@ -5,9 +5,11 @@ The living runner holds an OS lock on the file for its whole life. What the reco
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
+import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
@@ -19,13 +21,17 @@ Record = dict[str, Any]
 
 
 def open_locked(path: bytes, flags: int) -> int | None:
-    """A descriptor of the file with its lock held, or None when a living runner holds it. Raises OSError."""
+    """A descriptor of the file with its lock held, or None when a living runner holds it.
+
+    Raises OSError; also for a link, a pipe or whatever else is no file that somebody has put there."""
     while True:
-        descriptor = os.open(path, flags | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(path, flags | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
         try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError(errno.EINVAL, "it is no file", os.fsdecode(path))
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # A compaction may have put another file in its place between the opening and the lock.
-            if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+            if os.path.samestat(os.fstat(descriptor), os.lstat(path)):
                 return descriptor
         except BlockingIOError:
             os.close(descriptor)
@@ -108,8 +114,9 @@ class Journal:
         if len(text) * 2 > self._size:
             return
         new_path = self.path + b".new"
-        flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
         try:
+            _remove(new_path)
             descriptor = os.open(new_path, flags, 0o600)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -132,3 +139,11 @@ class Journal:
             os.unlink(self.path)
         finally:
             os.close(self._descriptor)
+
+
+def _remove(path: bytes) -> None:
+    """What an earlier try has left, or somebody has put there; a link's target stays."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return

@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from cronoq_cli.runner.attempt import Attempt, encode_text
+from cronoq_cli.runner.attempt import Attempt
 from cronoq_cli.runner.loop import Loop, Timer
 from cronoq_cli.runner.tree import Census, Process, Root, send_signals, send_to_group
+from cronoq_cli.wire.runner import encode_text
 
 _FIRST_PAUSE_S: Final = 0.02
 _LONGEST_PAUSE_S: Final = 1.0
@@ -90,10 +91,11 @@ class Ladders:
 
     def send(self, attempt: Attempt, number: int) -> None:
         """One signal to every process of an attempt, and no ladder."""
-        self._census.take()
-        ladder = self._ladders.get(attempt.token) or Ladder(attempt, number, 0.0)
-        members = self._list_trees([ladder])[0]
-        _send(ladder, members, (number,))
+        with self._census.spare:
+            self._census.take()
+            ladder = self._ladders.get(attempt.token) or Ladder(attempt, number, 0.0)
+            members = self._list_trees([ladder])[0]
+            _send(ladder, members, (number,))
 
     def _arm(self, at: float) -> None:
         if self._timer is not None and not self._timer.cancelled:
@@ -103,11 +105,14 @@ class Ladders:
         self._timer = self._loop.call_at(at, self._look)
 
     def _look(self) -> None:
+        # Whatever goes wrong in a look, there will be another.
+        self._arm(time.monotonic() + _LONGEST_PAUSE_S)
         began = time.monotonic()
         ladders = list(self._ladders.values())
-        self._census.take()
-        for ladder, members in zip(ladders, self._list_trees(ladders), strict=True):
-            self._step(ladder, members)
+        with self._census.spare:
+            self._census.take()
+            for ladder, members in zip(ladders, self._list_trees(ladders), strict=True):
+                self._step(ladder, members)
         self._looked_at = time.monotonic()
         self._looking_s = self._looked_at - began
         if self._ladders:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from cronoq_cli.runner.attempt import Attempt, encode_text
+from cronoq_cli.runner.attempt import Attempt
 from cronoq_cli.runner.tree import Census, Root, has_group
+from cronoq_cli.wire.runner import encode_text
 
 
 class Leftovers:
@@ -26,8 +27,16 @@ class Leftovers:
         """How many processes each of these ended attempts has left running.
 
         Whatever outlives a main process is either still in its group or has become a child of the runner, so
-        /proc is read only when one of the two shows something.
+        /proc is read only when one of the two shows something. Where the machine lacks what that takes, none are seen:
+        no end may be lost for it.
         """
+        try:
+            with self._census.spare:
+                return self._count(ended)
+        except OSError:
+            return [0] * len(ended)
+
+    def _count(self, ended: list[Attempt]) -> list[int]:
         fresh = self._list_fresh()
         tokens = {token for token in self._orphans.values() if token is not None}
         suspects = [

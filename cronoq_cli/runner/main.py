@@ -5,6 +5,7 @@ Everything is imported here, before that: a reinstall of the package under a liv
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import os
@@ -13,11 +14,11 @@ import socket
 import sys
 from typing import Final
 
-from cronoq_cli.runner.attempt import encode_text
 from cronoq_cli.runner.journal import open_locked
 from cronoq_cli.runner.service import Service
 from cronoq_cli.runner.spawn import IGNORED_SIGNALS
 from cronoq_cli.runner.streams import RUNNER_UMASK
+from cronoq_cli.wire.runner import encode_text
 from cronoq_cli.wire.sockets import bind_unix
 
 _USAGE: Final = "usage: python -m cronoq_cli.runner --id ID --journal PATH --socket PATH [--ready-fd N]"
@@ -89,7 +90,8 @@ def main(words: list[str]) -> int:
     gc.set_threshold(_GARBAGE_THRESHOLD)
     service.run(parsed.socket)
     if os.fstat(2).st_size == 0:
-        os.unlink(trouble_path)
+        with contextlib.suppress(OSError):
+            os.unlink(trouble_path)
     return 0
 
 
@@ -155,13 +157,15 @@ def _reset_reserved_signals() -> None:
 
 
 def _detach_streams(trouble_path: bytes) -> None:
-    """Stdin and stdout are nothing; what goes wrong unforeseen is written beside the journal."""
+    """Stdin and stdout are nothing; what goes wrong unforeseen is written beside the journal, where that can be."""
     null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
-    os.dup2(null, 0)
-    os.dup2(null, 1)
+    try:
+        trouble = os.open(trouble_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError:
+        trouble = os.dup(null)
+    for descriptor, number in ((null, 0), (null, 1), (trouble, 2)):
+        os.dup2(descriptor, number)
     os.close(null)
-    trouble = os.open(trouble_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    os.dup2(trouble, 2)
     os.close(trouble)
 
 

@@ -6,6 +6,8 @@ import os
 import stat
 from typing import Final
 
+from cronoq_cli.runner.spare import Spare
+
 MAX_BYTES: Final = 64 * 1024
 """What is read of a report file; a line cut by this limit is left out."""
 
@@ -15,10 +17,11 @@ _MOST_UNUSED: Final = 32
 
 class Reports:
     """Makes report files, out of unused ones where there are any: renaming is far cheaper than making and
-    deleting an inode for each of many short tasks.
+    deleting an inode for each of many short tasks. `spare`: what a task said counts also when no descriptor is left.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, spare: Spare) -> None:
+        self._spare = spare
         self._unused: list[bytes] = []
 
     def make(self, path: bytes) -> None:
@@ -39,7 +42,8 @@ class Reports:
         except OSError:
             return []
         if status.st_size:
-            return read_report(path)
+            with self._spare:
+                return read_report(path)
         return None if (status.st_mode, status.st_nlink) == (_AS_MADE, 1) else []
 
     def reuse(self, path: bytes) -> bool:

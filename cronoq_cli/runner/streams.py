@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from typing import Final
 
-from cronoq_cli.runner.attempt import StartError, encode_text
+from cronoq_cli.errors import LACKING
+from cronoq_cli.runner.attempt import StartError
 from cronoq_cli.runner.report import open_making_parents
-from cronoq_cli.wire.runner import ErrorKind, Message
-
-LACKING: Final = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
-"""Errors by which the machine says that it has no more of something; the task is not to blame."""
+from cronoq_cli.wire.runner import ErrorKind, Message, encode_text
 
 RUNNER_UMASK: Final = 0o077
 

@@ -1,57 +1,35 @@
-"""Taking over the journal of a dead runner: its ends are told again, its trees ended, its attempts lost."""
+"""Taking over the journal of a dead runner: its ends are told again, its trees ended, its attempts lost.
+
+What the records of a journal mean stands in `records`.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
 from collections.abc import Callable
 from typing import Final
 
-from cronoq_cli.runner.attempt import Attempt, encode_text
-from cronoq_cli.runner.journal import Record, open_locked, read_records
+from cronoq_cli.errors import LACKING
+from cronoq_cli.runner.attempt import Attempt
+from cronoq_cli.runner.journal import Record
 from cronoq_cli.runner.loop import Loop
+from cronoq_cli.runner.records import Contents, open_contents, restore_attempt
 from cronoq_cli.runner.supervisor import Ended, Supervisor
 from cronoq_cli.runner.tree import find_ticks
-from cronoq_cli.wire.runner import Cause, Event, format_message
+from cronoq_cli.wire.runner import Cause, Event, encode_text, format_message
 
 _RETRY_S: Final = 1.0
+# So often a journal is tried that the disk does not give; what the machine lacks is waited for as long as it takes.
+_MOST_TRIES: Final = 30
 
 
 def get_boot_id() -> str:
     """What the kernel calls this boot of the machine."""
     with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as stream:
         return stream.read().strip()
-
-
-class Contents:
-    """What the records of a journal come to: unforgotten ends, and starts without an end."""
-
-    def __init__(self) -> None:
-        self.boot: Record = {}
-        self.begun: dict[str, Record] = {}
-        self.pids: dict[str, Record] = {}
-        self.ended: dict[str, Record] = {}
-
-    def add(self, record: Record) -> None:
-        """Take one record, in the order of the file. Raises KeyError or TypeError for what is none."""
-        kind = record.get("record") or record.get("event")
-        if kind == "boot":
-            self.boot = record
-        elif kind == "begin":
-            self.begun[record["token"]] = record
-        elif kind == "pid":
-            self.pids[record["token"]] = record
-        elif kind == Event.ENDED:
-            self.ended[record["token"]] = record
-        elif kind == "forgot":
-            for token in record["tokens"]:
-                self.begun.pop(token, None)
-                self.ended.pop(token, None)
-
-    def list_open(self) -> list[str]:
-        """Tokens of starts without an end."""
-        return [token for token in self.begun if token not in self.ended]
 
 
 class Dead:
@@ -76,6 +54,7 @@ class Takeover:
         self._boot_id = boot_id
         self._say = say
         self._dead: dict[str, Dead] = {}
+        self._tries: dict[str, int] = {}
         supervisor.on_foreign_gone = self._end_lost
 
     def find(self, path: str) -> None:
@@ -83,23 +62,34 @@ class Takeover:
         if path in self._dead:
             return
         try:
-            descriptor = open_locked(encode_text(path), os.O_RDWR)
+            descriptor, contents = open_contents(encode_text(path))
         except FileNotFoundError:
             self._tell_found(path, None)
             return
         except OSError as error:
-            self._tell_found(path, error.strerror)
+            self._find_later(path, error)
             return
+        self._tries.pop(path, None)
         if descriptor is None:
             self._tell_found(path, "its runner is alive")
             return
-        contents = _read_contents(descriptor)
         dead = Dead(path, descriptor, contents, contents.boot.get("boot_id") == self._boot_id)
         self._dead[path] = dead
         self._take_ends(contents)
-        for token in list(dead.open):
-            self._take_start(dead, contents.begun[token], contents.pids.get(token))
+        with self._supervisor.census.spare:
+            for token in list(dead.open):
+                self._take_start(dead, contents.begun[token], contents.pids.get(token))
         self._finish_if_done(dead)
+
+    def _find_later(self, path: str, error: OSError) -> None:
+        """A journal that cannot be read now may tell of processes that live: nothing starts until it is read, or the
+        disk has had its chance."""
+        tries = self._tries[path] = self._tries.get(path, 0) + 1
+        if error.errno in LACKING or (error.errno == errno.EIO and tries < _MOST_TRIES):
+            self._loop.call_after(_RETRY_S, lambda: self.find(path))
+            return
+        del self._tries[path]
+        self._tell_found(path, error.strerror)
 
     def _take_ends(self, contents: Contents) -> None:
         for token, record in contents.ended.items():
@@ -113,7 +103,7 @@ class Takeover:
         if self._supervisor.tell(begin["token"]):
             dead.open.discard(begin["token"])
             return
-        attempt = _restore(begin, noted)
+        attempt = restore_attempt(begin, noted)
         if dead.same_boot:
             alive = attempt.pid is not None and attempt.ticks == find_ticks(attempt.pid)
             self._supervisor.adopt(attempt, alive)
@@ -146,28 +136,6 @@ class Takeover:
 
     def _tell_found(self, path: str, error: str | None) -> None:
         self._say(format_message({"event": Event.FOUND, "journal": path, "error": error}))
-
-
-def _read_contents(descriptor: int) -> Contents:
-    contents = Contents()
-    for record in read_records(descriptor):
-        try:
-            contents.add(record)
-        except (KeyError, TypeError):
-            continue
-    return contents
-
-
-def _restore(begin: Record, noted: Record | None) -> Attempt:
-    attempt = Attempt(begin, None)
-    attempt.foreign = True
-    attempt.started_at = begin.get("at")
-    attempt.started_awake = float(begin.get("awake") or 0.0)
-    logs = (begin.get("log"), begin.get("stderr_log"))
-    attempt.logs = tuple(encode_text(path) for path in logs if path)
-    if noted is not None:
-        attempt.pid, attempt.ticks = noted.get("pid"), noted.get("ticks")
-    return attempt
 
 
 def _remove(path: bytes) -> None:

@@ -8,6 +8,8 @@ import signal
 from collections.abc import Callable, Container, Iterable
 from typing import Final, NamedTuple
 
+from cronoq_cli.errors import LACKING
+from cronoq_cli.runner.spare import Spare
 from cronoq_cli.runner.spawn import TOKEN_VARIABLE
 
 # After so many readings without a token a process is believed to have none: it has long executed its program.
@@ -41,10 +43,13 @@ class Root(NamedTuple):
 
 
 def find_process(pid: int) -> Process | None:
-    """The process as it is now, or None when there is none of that number."""
+    """The process as it is now, or None when there is none of that number. Raises OSError where the machine lacks what
+    is needed to look: that says nothing of the process."""
     try:
         descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
+    except OSError as error:
+        if error.errno in LACKING:
+            raise
         return None
     try:
         line = os.read(descriptor, 4096)
@@ -62,7 +67,7 @@ def find_process(pid: int) -> Process | None:
 
 
 def find_ticks(pid: int) -> int | None:
-    """Start time of a process in ticks since boot, or None."""
+    """Start time of a process in ticks since boot, or None. Raises OSError as `find_process` does."""
     process = find_process(pid)
     return process.ticks if process is not None else None
 
@@ -75,10 +80,11 @@ class Census:
     """All processes at one moment, and the tokens in their environments, remembered between moments.
 
     `find_logs` tells the log files of running attempts with their tokens: a process that has thrown its environment
-    away and left session and parent is still known by the log it writes to.
+    away and left session and parent is still known by the log it writes to. `spare` is entered by whoever uses it.
     """
 
-    def __init__(self, find_logs: Callable[[], dict[FileId, bytes]] = dict) -> None:
+    def __init__(self, find_logs: Callable[[], dict[FileId, bytes]] = dict, spare: Spare | None = None) -> None:
+        self.spare = spare or Spare()
         self._find_logs = find_logs
         self._logs: dict[FileId, bytes] | None = None
         self._tokens: dict[tuple[int, int], bytes | None] = {}
@@ -88,7 +94,7 @@ class Census:
         self._children: dict[int, list[int]] = {}
 
     def take(self) -> None:
-        """Read /proc anew."""
+        """Read /proc anew. Raises OSError where the machine lacks what that takes."""
         processes = {}
         children: dict[int, list[int]] = {}
         for name in os.listdir("/proc"):
@@ -150,7 +156,8 @@ class Census:
         the session of another attempt need not be asked for its token.
         """
         by_leader = {root.main: index for index, root in enumerate(roots) if root.led}
-        by_token = {root.token: index for index, root in enumerate(roots)}
+        # A process without a token is nobody's, whatever an order or a journal says.
+        by_token = {root.token: index for index, root in enumerate(roots) if root.token}
         by_known = {pid: index for index, root in enumerate(roots) for pid in root.known}
         seeds: list[list[int]] = [[] for _ in roots]
         for pid in among:

@@ -59,6 +59,9 @@ class Recurring:
     def slots(self, name: str = "job") -> list[str]:
         return [clock(task.spec.slot) for task in self.occurrences(name)]
 
+    def slots_with(self, status: Status, name: str = "job") -> list[str]:
+        return sorted(clock(task.spec.slot) for task in self.occurrences(name) if task.status is status)
+
     def passed(self, name: str = "job") -> list[tuple[str, str, int]]:
         rows: list[PassedSlots] = [row for row in self.story.shelf.passed.values() if row.schedule == name]
         return [(clock(row.first_at), row.status, row.count) for row in sorted(rows, key=lambda row: row.first_at)]
@@ -288,6 +291,39 @@ def test_a_clock_set_back_repeats_nothing(told: Recurring, back_s: float):
     assert sorted(slots) == ["01:00", "02:00", "03:00", "04:00"] if back_s < DAY_S else len(set(slots)) == len(slots)
     told.run(HOUR_S, step_s=600, length_s=60)
     assert "05:00" in told.slots()
+
+
+def set_clock(told: Recurring, by_s: float) -> None:
+    told.story.now = Now(told.story.now.wall + by_s, told.story.now.awake)
+    told.story.handle(ClockChanged(told.story.now.wall if by_s > 0 else None))
+
+
+@pytest.mark.parametrize("crash", [False, True])
+def test_a_clock_that_was_a_day_ahead_costs_no_slot_of_today(told: Recurring, crash: bool):
+    told.add(expr="* * * * *", catch_up=CatchUp.NONE)
+    told.add("reserved", "*/2 * * * *", reserve=True, catch_up=CatchUp.NONE)
+    told.run(90, step_s=10, length_s=5)
+    set_clock(told, DAY_S)
+    told.run(80, step_s=10, length_s=5)
+    set_clock(told, -DAY_S)
+    if crash:
+        told.story.crash()
+    assert told.next("reserved", 1) == ["00:08"], "what is due within the five minutes of max_hold was made before"
+    told.run(540, step_s=10, length_s=5)
+    ran = {name: told.slots_with(Status.SUCCEEDED, name) for name in ("job", "reserved")}
+    today = {name: [slot for slot in slots if slot[2] == ":"] for name, slots in ran.items()}
+    assert today["job"] == [f"00:{minute:02}" for minute in (1, *range(3, 12))]
+    assert today["reserved"] == ["00:02", "00:08", "00:10"], "two were passed over in the jump ahead"
+    assert [line.type for line in told.story.shelf.history].count("recurring-clock") == 2
+
+
+def test_a_reserved_slot_that_was_missed_is_as_old_as_it_is():
+    told = Recurring(Story(PoolPlan(4, max_hold_s=300.0)))
+    told.add(expr="*/3 * * * *", reserve=True, overlap=Overlap.ALLOW)
+    told.story.pass_time(1)
+    set_clock(told, 5 * HOUR_S)
+    caught_up = [clock(one.spec.slot) for one in told.occurrences() if one.start_reason == "catch-up"]
+    assert caught_up == ["05:00"], "it is a second old, and no older for the minutes that starts are reserved ahead"
 
 
 def test_another_zone_is_followed_from_now_on(told: Recurring):

@@ -164,6 +164,16 @@ def test_a_runner_killed_while_its_journal_fails_leaves_no_process_and_no_false_
     assert prone.wait_for(prone.submit("--", "true"), within_s=40)["status"] == "succeeded"
 
 
+def test_input_that_cannot_be_laid_out_delays_the_start_and_says_why(prone: Any, disk: FaultyDisk) -> None:
+    disk.fail(("open", "/stdin/"))
+    task = prone.submit("--stdin", "-", "--", "cat", input="kept")
+    prone.wait_until(lambda: "Input/output error" in (prone.show(task)["reason"] or ""), what="the reason")
+    disk.heal()
+    ended = prone.wait_for(task, within_s=40)
+    assert (ended["status"], ended["max_attempts"] - ended["attempt"]) == ("succeeded", 0)
+    assert prone.logs(task) == b"kept"
+
+
 def test_logs_that_cannot_be_opened_or_cut_are_a_clear_reason_and_no_harm(
     prone: Any, disk: FaultyDisk, tmp_path: Path
 ) -> None:

@@ -46,6 +46,8 @@ from cronoq_cli.wire.requests import (
     TaskChanges,
 )
 
+_ABLE = {"waiting": WAITING, "waiting and running": LIVE, "ended": FINAL, "held": {Status.BLOCKED}}
+"""What statuses are together called by people."""
 NEVER_RAN = frozenset({Status.SKIPPED})
 
 
@@ -106,7 +108,7 @@ def move(desk: Desk, request: Move) -> Reply:
         desk.scheduler.engine.state.get_pool(request.pool)
         return _apply(desk, EditedTogether([_build_edit(desk, one, TaskChanges(pool=request.pool)) for one in ids]))
     if before is not None and before in ids:
-        raise ConflictError(f"task {before} cannot stand before itself")
+        raise ConflictError(f"task {before} cannot stand before itself", hint="name another waiting task")
     return _apply(desk, Moved(ids, first=request.first, before=before))
 
 
@@ -229,10 +231,19 @@ def _select(
         refused = next(task_id for task_id in selection.ids if task_id not in set(able_ids))
         status = desk.find_status(refused)
         word = "gone" if status is None else str(status).replace("_", "-")
-        raise ConflictError(f"task {refused} cannot be {done}: it is {_already(status)}{word}")
+        message = f"task {refused} cannot be {done}: it is {_already(status)}{word}"
+        raise ConflictError(message, hint=f"only {_tell_able(wanted)} tasks can be")
     if not able_ids:
         raise NotFoundError("nothing matched", hint="cronoq ls --limit all shows what there is")
     return able_ids
+
+
+def _tell_able(able: frozenset[Status]) -> str:
+    """Those tasks that a verb can act on, in a word or two."""
+    for word, statuses in _ABLE.items():
+        if able == frozenset(statuses):
+            return word
+    return " or ".join(sorted(able))
 
 
 def _already(status: Status | None) -> str:
