@@ -18,8 +18,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from cronoq_cli.commands.context import Context, NeedsClient
+from cronoq_cli.commands.familiar import FAMILIAR
 from cronoq_cli.errors import UsageError
-from cronoq_cli.model.words import hint_for
+from cronoq_cli.model.words import hint_for, suggest
 
 MORE = "More options"
 """The panel of options that only `--help-all` shows."""
@@ -136,12 +137,20 @@ class Verbs(TyperGroup):
             return command.invoke(inner)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """The verb named by the first word. Raises UsageError with the nearest one."""
+        """The verb named by the first word. Raises UsageError with the nearest one, or what it is called here."""
         command = self.commands.get(args[0])
         if command is None:
-            known = sorted(self.commands)
-            raise UsageError(f"{title(ctx)}there is no command {args[0]!r}", hint=hint_for(args[0], known))
+            raise UsageError(f"{title(ctx)}there is no command {args[0]!r}", hint=self._hint_for(ctx, args[0]))
         return args[0], command, args[1:]
+
+    def _hint_for(self, ctx: Any, word: str) -> str:
+        known = sorted(name for name in self.commands if not name.startswith("_"))
+        if ctx.parent is not None:
+            return hint_for(word, known)
+        if word in FAMILIAR:
+            return f"here it is {FAMILIAR[word]}"
+        near = suggest(word, known)
+        return f"did you mean {near}?" if near else "cronoq --help lists all of them"
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """The examples, one a line."""

@@ -25,7 +25,7 @@ from cronoq_cli.model.ids import describe_missing, hint_for_id
 from cronoq_cli.model.lifecycle import Status
 from cronoq_cli.model.places import log_places, report_name
 from cronoq_cli.model.snapshot import Defaults, describe_task
-from cronoq_cli.model.task import AttemptRecord, TaskRecord
+from cronoq_cli.model.task import AttemptRecord, Edge, TaskRecord
 from cronoq_cli.model.words import format_size, hint_for
 
 SPACE_CHECK_S = 1.0
@@ -120,7 +120,7 @@ class Desk:
         pool = self.pool_settings(record.spec.pool)
         if live is not None and live.is_waiting:
             record.reason = self.explain_waiting(live)
-            facts.setdefault("edges", self.scheduler.engine.state.graph.list_open(live.id))
+            facts.setdefault("edges", self._list_open_edges(live.id))
         if record.status is Status.RUNNING:
             record.progress = self._read_progress(record) or record.progress
             facts.setdefault("expected_s", self._find_expected_s(record))
@@ -138,6 +138,12 @@ class Desk:
         if record.batch is not None:
             facts["batch_end"] = self._find_batch_end(record.batch)
         return describe_task(record, now=self.now().wall, pid=None if live is None else live.pid, **facts)
+
+    def _list_open_edges(self, task_id: int) -> list[Edge]:
+        """What a task waits for; what has been met meanwhile, but is not committed, stands there too."""
+        if self.scheduler.only_committed:
+            return self.scheduler.store.list_edges(task_id)
+        return self.scheduler.engine.state.graph.list_open(task_id)
 
     def _find_expected_s(self, record: TaskRecord) -> float | None:
         """How long a task is expected to run: its estimate, else what was learned of its kind; None without any."""

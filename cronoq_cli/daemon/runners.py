@@ -309,6 +309,10 @@ class Runners:
             if runner.link is not None:
                 runner.link.cut()
 
+    def compare(self) -> None:
+        """Compare, if all runners have spoken while a commit was under way."""
+        self._compare()
+
     def close(self, *, keep: bool) -> None:
         """Part from the runners; they end when nothing runs any more, or (`keep`) wait for the next daemon."""
         self._closing = True
@@ -410,6 +414,8 @@ class Runners:
         """When every runner has spoken and no journal is open: what nobody knows of never started, or is lost."""
         if self.compared.is_set():
             return  # what has been ordered since, no hello tells
+        if self._scheduler.is_committing:
+            return  # nor what is to be ordered when that is done; it is compared then
         waiting = [runner for runner in self._runners.values() if not runner.heard]
         if waiting or self._finding or not self._runners or self._current is None:
             return

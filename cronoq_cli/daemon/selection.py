@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 
+from cronoq_cli.commands.selectors import SCHEDULE_TAG
 from cronoq_cli.daemon.scheduler import Scheduler
 from cronoq_cli.errors import QUEUE_ONE, InvalidError, NotFoundError, UsageError
 from cronoq_cli.model.ids import describe_missing, find_run, hint_for_id
@@ -57,8 +58,18 @@ class Selecting:
         else:
             selection = Selection(self._search(selector, statuses or list(usual)), explicit=False)
         if not selection.ids:
-            raise NotFoundError("nothing matched", hint="cronoq ls --limit all shows what there is")
+            raise NotFoundError("nothing matched", hint=self._hint_for_nothing(selector))
         return selection
+
+    def _hint_for_nothing(self, selector: Selector) -> str:
+        """The schedule that may be meant where one was named that is not there, else where to look."""
+        named = selector.tags.get(SCHEDULE_TAG)
+        schedules = self._scheduler.engine.state.schedules.by_name
+        if named and named not in schedules:
+            return (
+                f"no schedule is named {named!r}: {hint_for(named, schedules)}" if schedules else "no schedule is there"
+            )
+        return "cronoq ls --limit all shows what there is"
 
     def read_statuses(self, selector: Selector) -> list[Status]:
         """The statuses a selector names. Raises UsageError for an unknown one, InvalidError for an unknown pool."""
@@ -117,7 +128,7 @@ class Selecting:
     def list_before(self, before: int, few: int = FEW) -> list[TaskRecord]:
         """A few of the newest tasks with an id below `before`, newest first, pending ones among them."""
         scheduler = self._scheduler
-        pending = scheduler.engine.state.effects.list_new(before, few)
+        pending = [] if scheduler.only_committed else scheduler.engine.state.effects.list_new(before, few)
         if pending:
             return scheduler.list_records(pending)
         return scheduler.store.list_where(Filter(before_id=before, newest_first=True, limit=few))
@@ -127,8 +138,8 @@ class Selecting:
             if not self.exists(first):
                 raise self._missing(first, last)
             return [first]
-        tasks = self._scheduler.engine.state.tasks
         end = min(last, max(first, self._scheduler.engine.state.next_id - 1))
+        tasks = {} if self._scheduler.only_committed else self._scheduler.engine.state.tasks
         live = {task_id for task_id in range(first, end + 1) if task_id in tasks}
         stored: set[int] = set()
         if len(live) < end + 1 - first:
@@ -145,19 +156,23 @@ class Selecting:
     def exists(self, task_id: int) -> bool:
         """Whether a task of that id is live or remembered."""
         scheduler = self._scheduler
-        if scheduler.find_live(task_id) is not None or task_id in scheduler.engine.state.effects.touched:
+        if scheduler.find_live(task_id) is not None:
+            return True
+        if not scheduler.only_committed and task_id in scheduler.engine.state.effects.touched:
             return True
         return scheduler.store.find_task(task_id) is not None
 
     def find_key(self, key: str) -> int | None:
         """The newest task of that key: the live one, else the newest remembered."""
-        live = self._scheduler.engine.find_by_key(key)
-        if live is not None:
+        scheduler = self._scheduler
+        live = scheduler.engine.find_by_key(key)
+        if live is not None and scheduler.find_live(live.id) is not None:
             return live.id
-        pending = [task.id for task in self._scheduler.engine.state.effects.touched.values() if task.key == key]
-        if pending:
-            return max(pending)
-        record = self._scheduler.store.find_newest_with_key(key)
+        if not scheduler.only_committed:
+            pending = [task.id for task in scheduler.engine.state.effects.touched.values() if task.key == key]
+            if pending:
+                return max(pending)
+        record = scheduler.store.find_newest_with_key(key)
         return None if record is None else record.id
 
     # -- filters -------------------------------------------------------------------------------------------------
@@ -168,7 +183,8 @@ class Selecting:
 
     def _search(self, selector: Selector, statuses: list[Status]) -> list[int]:
         live_only = not (set(statuses) & FINAL)
-        if live_only and not selector.tags and selector.name_glob is None:
+        at_hand = live_only and not self._scheduler.only_committed
+        if at_hand and not selector.tags and selector.name_glob is None:
             return self._search_engine(selector, frozenset(statuses))
         query = Filter(
             statuses=[status.value for status in statuses],

@@ -182,6 +182,8 @@ def _find_step_note(field: cron_items.Field, item: str) -> str | None:
     if star != "*" or not slash or field.size % int(step_text) == 0:
         return None
     step = int(step_text)
+    if step >= field.size:
+        return f"{field.word} {item}: the step is longer than the field, it means {field.low} alone"
     values = list(range(field.low, field.high + 1, step))
     shown = ", ".join(map(str, values if len(values) < 6 else [*values[:3], "...", values[-1]]))
     return f"{field.word} {item} means {shown}, then from {values[0]} again: not an even interval"

@@ -24,6 +24,7 @@ from cronoq_cli.engine.verbs import cancel_one
 from cronoq_cli.errors import ConflictError, InvalidError
 from cronoq_cli.model.lifecycle import BAD_ENDS, Trigger
 from cronoq_cli.model.task import Batch, Condition, Dependency, Edge, TaskRecord, TaskSpec
+from cronoq_cli.model.words import hint_for
 
 # -- judging -------------------------------------------------------------------------------------------------------
 
@@ -160,8 +161,8 @@ def _tell_labels(pool: LivePool) -> str:
 
 def _check_group(state: State, spec: TaskSpec, group: str) -> None:
     if group not in state.groups:
-        known = ", ".join(sorted(state.groups)) or "none"
-        raise InvalidError(f"unknown group {group!r}", hint=f"known: {known}", code="unknown-group")
+        hint = hint_for(group, sorted(state.groups)) if state.groups else "[groups.NAME] in the configuration makes one"
+        raise InvalidError(f"unknown group {group!r}", hint=hint, code="unknown-group")
     if spec.start_at is not None or spec.not_before is not None:
         raise InvalidError(
             "a task of a group has no start time of its own", hint="leave out --group or the time", code="group-start"

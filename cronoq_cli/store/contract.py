@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 import msgspec
@@ -229,6 +230,10 @@ class StoreReader(Protocol):
         aside."""
         ...
 
+    def at_one_moment(self) -> AbstractContextManager[None]:
+        """Within, all reads see what was committed at the first of them, whatever is committed meanwhile."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -272,6 +277,12 @@ class Store(StoreReader, Protocol):
         (or that would be), oldest end first; environments that no task and no schedule names any more go with them, and
         the oldest transitions where there are many more than finished tasks may be kept; of slots that became no task
         those whose newest is before the moment of their status, and the oldest beyond `most_finished`."""
+        ...
+
+    def open_beside(self) -> StoreReader:
+        """A reader of its own, for one thread while another writes through this store; closed with it.
+
+        Raises StoreError."""
         ...
 
     def backup(self, path: str) -> None:

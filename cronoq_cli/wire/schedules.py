@@ -71,7 +71,8 @@ class ResumeSchedules(ScheduleRequest, tag="schedules-resume"):
 
 
 class SkipSchedule(ScheduleRequest, tag="schedule-skip"):
-    """Leave out the next `count` occurrences, or the one at `at` (unix seconds, must be a slot)."""
+    """Leave out the next `count` occurrences, or the one at `at` (unix seconds, must be a slot). The answer has
+    `recurring`, and under `skipped` when they would have started; none that could be left out is refused."""
 
     name: str
     count: int = 1

@@ -73,6 +73,16 @@ def test_a_reserved_start_is_foretold_and_stands_in_no_queue_before_it(shared: C
     shared.ok("recurring", "rm", *due)
 
 
+def test_what_is_left_out_is_told_as_it_is(shared: Cronoq) -> None:
+    shared.ok("recurring", "add", "few", "0 * * * *", "--until", "+150m", "--", "true")
+    assert shared.ok("recurring", "skip", "few", "-n", "9") in ("few leaves out 2 runs\n", "few leaves out 3 runs\n")
+    refused = shared("recurring", "skip", "few")
+    assert (refused.returncode, refused.stderr.split(" (")[0]) == (4, "cronoq: schedule 'few' has no next run to skip")
+    shared.ok("recurring", "add", "few", "--every", "1h", "--", "true")
+    assert shared.ok("recurring", "skip", "few", "-n", "2").startswith("few leaves out 2 runs; next ")
+    shared.ok("recurring", "rm", "few")
+
+
 def test_a_line_of_a_crontab_runs_as_under_cron(shared: Cronoq, tmp_path: Path) -> None:
     crontab = tmp_path / "crontab"
     crontab.write_bytes(

@@ -129,6 +129,8 @@ def test_what_is_not_there_says_what_there_is(line) -> None:
         (["submit", "--after", 999_999, "--", "true"], f"no task 999999 (the newest is {task_id})"),
         (["retry", task_id], f"task {task_id} cannot be retried: it is ready (only ended tasks can be)"),
         (["ls", "--status", "faild"], "no status 'faild' (did you mean failed?)"),
+        (["events", "--type", "suceeded"], "no event is called 'suceeded' (did you mean succeeded?)"),
+        (["ls", "--recurring", "nightly"], "nothing matched (no schedule is there)"),
         (["submit", "-p", "defualt", "--", "true"], "unknown pool 'defualt' (did you mean default?)"),
     ):
         assert said in line(*words).stderr

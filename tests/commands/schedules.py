@@ -140,6 +140,7 @@ class TableGateway(FakeGateway):
             "pool": spec.template.pool,
             "overlap": spec.overlap.value,
             "catch_up": spec.catch_up.value,
+            "jitter_s": spec.jitter_s,
             "paused": entry.paused,
             "paused_until": None if entry.paused_until is None else format_utc(entry.paused_until),
             "pause_reason": entry.pause_reason,

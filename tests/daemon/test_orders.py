@@ -10,6 +10,7 @@ import pytest
 
 from cronoq_cli.config.loading import parse_settings
 from cronoq_cli.config.paths import Paths, find_paths, prepare_dirs
+from cronoq_cli.daemon.commits import Commits
 from cronoq_cli.daemon.loading import load_engine
 from cronoq_cli.daemon.orders import Orders, SentEnvironments
 from cronoq_cli.daemon.scheduler import Scheduler
@@ -55,7 +56,7 @@ class Desk:
 
     def start(self, task_id: int, units: dict[str, list[int]] | None = None) -> dict[str, Any]:
         """The start order of its first attempt."""
-        scheduler = Scheduler(self.store, lambda: load_engine(self.store, self.settings, NOW, {}), lambda: NOW)
+        scheduler = Scheduler(Commits(self.store), lambda: load_engine(self.store, self.settings, NOW, {}), lambda: NOW)
         task = scheduler.engine.find(task_id)
         assert task is not None
         task.units = units

@@ -89,9 +89,9 @@ def task_columns(tasks: Sequence[Document], style: Style) -> list[Column]:
             usual=usual,
             colours=[_PRIORITY_COLOURS.get(word) for word in priorities],
         ),
-        Column("POOL", [task["pool"] for task in tasks], usual="default", least=8),
+        Column("POOL", [task["pool"] for task in tasks], usual="default", least=6, modest=8),
         Column("TIME", [time_of(task, style) for task in tasks], right=True),
-        Column("TASK", [_cut(title_of(task), style) for task in tasks], least=14, modest=28),
+        Column("TASK", [_cut(title_of(task), style) for task in tasks], least=10, modest=28),
         Column("REASON", notes, usual="-", least=10, modest=22),
     ]
 

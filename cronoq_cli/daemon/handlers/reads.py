@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Collection, Iterator
 from heapq import merge
 from itertools import islice
@@ -10,6 +11,7 @@ from typing import Any
 
 from cronoq_cli.daemon.desk import Desk
 from cronoq_cli.daemon.parked import NotYet
+from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.engine.pools import LivePool
 from cronoq_cli.errors import WaitTimeoutError
 from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
@@ -38,8 +40,8 @@ def list_tasks(desk: Desk, request: ListTasks) -> Reply:
     running = list_running(desk)
     summary = summarize(desk)
     total = sum(summary.get(status.value, 0) for status in QUEUED)
-    most = total if request.limit is None else request.limit
-    waiting = list_next(desk, most, but=list_ahead(desk))
+    most = sys.maxsize if request.limit is None else request.limit
+    waiting = list_next(desk, most, but=[task.id for task in list_ahead(desk)])
     ended = desk.scheduler.store.list_where(
         Filter(statuses=_FINALS, by_end=True, newest_first=True, limit=None if request.limit is None else LAST_ENDED)
     )
@@ -51,29 +53,32 @@ def list_tasks(desk: Desk, request: ListTasks) -> Reply:
 _FINALS = sorted(status.value for status in FINAL)
 
 
-def list_ahead(desk: Desk) -> list[int]:
+def list_ahead(desk: Desk) -> list[LiveTask]:
     """Occurrences made ahead to reserve their start, which has not come: not of the queue yet. `recurring ls` has them,
     and so has who asks for them by id or status."""
-    state = desk.scheduler.engine.state
-    made = (state.tasks.get(task_id) for one in state.schedules.by_name.values() for task_id in one.ahead)
-    return [task.id for task in made if task is not None and task.status in (Status.SCHEDULED, Status.BLOCKED)]
+    schedules = desk.scheduler.engine.state.schedules.by_name.values()
+    made = (desk.scheduler.find_live(task_id) for one in schedules for task_id in one.ahead)
+    return [task for task in made if task is not None and task.status in (Status.SCHEDULED, Status.BLOCKED)]
 
 
 def summarize(desk: Desk) -> dict[str, int]:
     """How many live tasks stand where, without those of `list_ahead`."""
     counts: dict[str, int] = {}
-    for pool in desk.scheduler.engine.state.pools.values():
-        for status, count in pool.counts.items():
+    for pool in desk.scheduler.list_counts().values():
+        for status, count in pool.items():
             counts[status.value] = counts.get(status.value, 0) + count
-    for task_id in list_ahead(desk):
-        counts[desk.scheduler.engine.state.tasks[task_id].status.value] -= 1
+    for task in list_ahead(desk):
+        counts[task.status.value] -= 1
     return counts
 
 
-def list_running(desk: Desk) -> list[int]:
-    """The tasks that run, those first that started first."""
-    pools = desk.scheduler.engine.state.pools.values()
-    running = [task for pool in pools for task in pool.running.values() if task.status is Status.RUNNING]
+def list_running(desk: Desk, pools: Collection[str] = ()) -> list[int]:
+    """The tasks that run, of all pools or of `pools`, those first that started first."""
+    if desk.scheduler.only_committed:
+        stored = desk.scheduler.store.list_where(Filter(statuses=[Status.RUNNING.value], pools=list(pools) or None))
+        return [record.id for record in sorted(stored, key=lambda record: (record.started_at or 0.0, record.id))]
+    chosen = [pool for name, pool in desk.scheduler.engine.state.pools.items() if not pools or name in pools]
+    running = [task for pool in chosen for task in pool.running.values() if task.status is Status.RUNNING]
     return [task.id for task in sorted(running, key=lambda task: (task.started_at or 0.0, task.id))]
 
 
@@ -94,7 +99,24 @@ def list_next(
         left_out = frozenset(but)
         later = _later(desk, chosen, statuses - {Status.READY})
         ids += islice((task_id for task_id in later if task_id not in left_out), most - len(ids))
+    if desk.scheduler.only_committed:
+        wanted = Filter(statuses=sorted(status.value for status in statuses), pools=list(pools) or None, limit=most)
+        return _keep_committed(desk, ids, wanted, but)[:most]
     return ids[:most]
+
+
+def _keep_committed(desk: Desk, ids: list[int], wanted: Filter, but: Collection[int]) -> list[int]:
+    """Of tasks in the engine's order those that are committed as wanted; behind them those that only the store has so,
+    since their next change waits for its commit, without those in `but`."""
+    store = desk.scheduler.store
+    changing = [task_id for task_id in ids if desk.scheduler.is_uncommitted(task_id)]
+    stored = {record.id for record in store.list_tasks(changing) if record.status.value in (wanted.statuses or ())}
+    others = set(changing) - stored
+    kept = dict.fromkeys(task_id for task_id in ids if task_id not in others)
+    if wanted.limit is None or len(kept) < wanted.limit:
+        left_out = frozenset(but)
+        kept.update((task_id, None) for task_id in store.list_ids(wanted) if task_id not in left_out)
+    return list(kept)
 
 
 def _list_ready(desk: Desk, pools: list[LivePool], most: int) -> list[int]:
@@ -121,7 +143,7 @@ def _later(desk: Desk, pools: list[LivePool], later: frozenset[Status]) -> Itera
 def _list_selected(desk: Desk, request: ListTasks) -> Reply:
     ids = desk.selecting.select(request.select, ALL_STATUSES).ids
     most = len(ids) if request.limit is None else request.limit
-    live = {task_id for task_id in ids if (task := desk.scheduler.find_live(task_id)) and task.status in LIVE}
+    live = set(filter(desk.scheduler.is_unended, ids))
     rank = {task_id: place for place, task_id in enumerate([*list_running(desk), *list_next(desk, most)])}
     ids.sort(key=lambda task_id: (task_id not in live, rank.get(task_id, len(rank)) if task_id in live else 0))
     shown = ids if len(ids) <= most else (ids[:most] if live else ids[-most:])
@@ -182,12 +204,11 @@ def wait_tasks(desk: Desk, request: WaitTasks) -> Reply:
     ids = desk.selecting.select(request.select, LIVE).ids
     # Run again, it is about the same tasks: filters would find other ones by then.
     request.select = Selector(refs=[str(task_id) for task_id in ids])
-    waiting = [task_id for task_id in ids if (task := desk.scheduler.find_live(task_id)) and task.status in LIVE]
+    waiting = [task_id for task_id in ids if desk.scheduler.is_unended(task_id)]
     if waiting and (len(waiting) == len(ids) or not request.any):
         if request.now:
             raise WaitTimeoutError("the time to wait is over", hint="the tasks go on: cronoq ls shows how far they are")
         raise NotYet(waiting, every=not request.any)
-    desk.scheduler.must_commit()
     ended = [task_id for task_id in ids if task_id not in set(waiting)] if request.any else ids
     records = desk.scheduler.list_records(ended)
     if len(records) == 1:

@@ -21,6 +21,7 @@ from cronoq_cli.engine.messages import (
 from cronoq_cli.engine.schedule_changes import check_schedule
 from cronoq_cli.engine.schedules import LiveSchedule
 from cronoq_cli.errors import ConflictError, InvalidError, UsageError
+from cronoq_cli.model.moment import format_utc
 from cronoq_cli.model.recurring import Schedule, ScheduleSpec, ScheduleState, parse_schedule_name
 from cronoq_cli.model.task import TaskRecord
 from cronoq_cli.wire.requests import Reply
@@ -59,7 +60,6 @@ def _live(desk: Desk) -> dict[str, LiveSchedule]:
 
 def show_history(desk: Desk, request: ScheduleHistory) -> Reply:
     """The occurrences of a schedule, also of one that was removed."""
-    desk.scheduler.flush()
 
     def refresh(records: list[TaskRecord]) -> list[TaskRecord]:
         for record in records:
@@ -224,12 +224,25 @@ def skip_schedule(desk: Desk, request: SkipSchedule) -> Reply:
     if one.spec.every_s is not None:
         if request.at is not None:
             raise UsageError("an interval has no fixed instants", hint="skip its next occurrence by number")
-        event = SlotsSkipped(request.name, points=request.count)
+        starts = _list_starts(desk, one, request.count)
+        event = SlotsSkipped(request.name, points=len(starts))
     else:
-        event = SlotsSkipped(request.name, _choose_slots(desk, one, request))
+        slots = _choose_slots(desk, one, request)
+        shift_s = recurrence.jitter_of(one.name, one.spec.jitter_s)
+        starts = [slot + shift_s for slot in slots]
+        event = SlotsSkipped(request.name, slots)
+    if not starts:
+        hint = f"cronoq recurring show {one.name}"
+        raise ConflictError(f"schedule {request.name!r} has no next run to skip", hint=hint)
     desk.scheduler.apply(event)
     desk.scheduler.must_commit()
-    return Reply(doc={"recurring": describe_schedules(desk, [request.name])})
+    skipped = [format_utc(start_at) for start_at in starts]
+    return Reply(doc={"recurring": describe_schedules(desk, [request.name]), "skipped": skipped})
+
+
+def _list_starts(desk: Desk, one: LiveSchedule, count: int) -> list[float]:
+    zone = desk.scheduler.engine.state.schedules.zone_of(one.spec)
+    return recurrence.list_next_starts(one.spec, one.state, desk.now().wall, zone, count)
 
 
 def _choose_slots(desk: Desk, one: LiveSchedule, request: SkipSchedule) -> list[float]:

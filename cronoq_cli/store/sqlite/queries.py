@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cronoq_cli.model.lifecycle import LIVE as LIVE_STATUSES
 from cronoq_cli.store.sqlite import rows
 
 LIVE = "live = 1"
@@ -83,17 +84,22 @@ LIVE_TASKS = (
     f"SELECT {TASK_COLUMNS} FROM tasks WHERE id IN (SELECT id FROM tasks INDEXED BY tasks_live WHERE {LIVE} "
     "UNION SELECT id FROM tasks INDEXED BY tasks_leaving WHERE leaving = 1) ORDER BY id"
 )
+_STATUSES = ", ".join(f"'{status.value}'" for status in sorted(LIVE_STATUSES))
 LIVE_ALONE = (
     f"SELECT {TASK_COLUMNS} FROM tasks WHERE id IN (SELECT id FROM tasks INDEXED BY tasks_live WHERE {LIVE} "
-    "AND lot IS NULL UNION SELECT id FROM tasks INDEXED BY tasks_leaving WHERE leaving = 1) ORDER BY id"
+    f"AND status IN ({_STATUSES}) AND lot IS NULL "
+    "UNION SELECT id FROM tasks INDEXED BY tasks_leaving WHERE leaving = 1) ORDER BY id"
 )
-"""The same without those of lots."""
+"""The same without those of lots, none of which is looked at: every status leads to its own place in the index."""
+_IN_LOTS = f"FROM tasks INDEXED BY tasks_live WHERE {LIVE} AND status = 'ready'"
 LOTS = (
-    f"SELECT lot, min(id), max(id), count(*) FROM tasks INDEXED BY tasks_live WHERE {LIVE} AND status = 'ready' "
-    "AND lot IS NOT NULL GROUP BY lot"
+    f"WITH counted AS (SELECT lot, count(*) AS there {_IN_LOTS} AND lot IS NOT NULL GROUP BY lot) SELECT lot, "
+    f"(SELECT id {_IN_LOTS} AND lot = counted.lot ORDER BY pool, id LIMIT 1), "
+    f"(SELECT id {_IN_LOTS} AND lot = counted.lot ORDER BY pool DESC, id DESC LIMIT 1), there FROM counted"
 )
-IDS_OF_LOT = f"SELECT id FROM tasks INDEXED BY tasks_live WHERE {LIVE} AND status = 'ready' AND lot = ? ORDER BY id"
-TASKS_OF_LOT = f"SELECT {TASK_COLUMNS} FROM tasks WHERE id IN ({IDS_OF_LOT})"
+"""Lot, first and last id, count. A lot is of one pool; finding the ends takes less than comparing all ids."""
+IDS_OF_LOT = f"SELECT id {_IN_LOTS} AND lot = ? ORDER BY pool, id"
+TASKS_OF_LOT = f"SELECT {TASK_COLUMNS} FROM tasks WHERE id IN (SELECT id {_IN_LOTS} AND lot = ?)"
 COUNT_LIVE = f"SELECT status, count(*) FROM tasks INDEXED BY tasks_live WHERE {LIVE} {{pool}} GROUP BY status"
 COUNT_FINAL = f"SELECT status, count(*) FROM tasks INDEXED BY tasks_final WHERE {FINAL} {{pool}} GROUP BY status"
 ATTEMPTS = f"SELECT {_columns(rows.ATTEMPT)} FROM attempts WHERE task = ? ORDER BY number"

@@ -318,6 +318,15 @@ class SqliteReader:
         finally:
             self._db.execute("COMMIT")
 
+    @contextlib.contextmanager
+    def at_one_moment(self) -> Iterator[None]:
+        """Within, all reads see what was committed at the first of them. Not within a transaction of one's own."""
+        self._rows("BEGIN")
+        try:
+            yield
+        finally:
+            self._rows("COMMIT")
+
     def _live_batches(self, live: Iterable[TaskRecord]) -> list[Batch]:
         """Those with a live member."""
         firsts = {record.batch for record in live}

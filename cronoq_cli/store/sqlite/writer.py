@@ -21,11 +21,12 @@ from cronoq_cli.model.task import TaskRecord, Transition
 from cronoq_cli.store.collector import without_collector
 from cronoq_cli.store.contract import Changes, KeptRun, LiveState
 from cronoq_cli.store.sqlite import bulk, prune, queries, rows
-from cronoq_cli.store.sqlite.database import close_unmarked, copy_store, mark
+from cronoq_cli.store.sqlite.database import close_unmarked, connect, copy_store, mark
 from cronoq_cli.store.sqlite.faults import translate_fault
 from cronoq_cli.store.sqlite.reader import SqliteReader
 
 _ENVS_KNOWN = 4096
+_BESIDE_PATIENCE_S = 2.0
 _MANY = 1000
 """New tasks of one commit from which Python's collector is kept from looking through their rows."""
 
@@ -38,6 +39,7 @@ class SqliteStore(SqliteReader):
         self._epoch: int | None = None
         self._last_seq = 0
         self._env_numbers: dict[str, int] = {}
+        self._beside: SqliteReader | None = None
 
     @contextlib.contextmanager
     def _transaction(self, *, fenced: bool = True) -> Iterator[sqlite3.Connection]:
@@ -329,6 +331,14 @@ class SqliteStore(SqliteReader):
         self._env_numbers.clear()
         return chosen
 
+    def open_beside(self) -> SqliteReader:
+        """A reader on a connection of its own, closed with this store. Raises StoreError."""
+        if self._beside is None:
+            connection = connect(self._path, "ro", _BESIDE_PATIENCE_S)
+            connection.execute("PRAGMA temp_store = MEMORY")
+            self._beside = SqliteReader(connection, self._path)
+        return self._beside
+
     def backup(self, path: str) -> None:
         """Copy the whole store to a new file, consistent, while writes go on. Raises StoreError, ConflictError."""
         copy_store(self._path, path)
@@ -339,6 +349,8 @@ class SqliteStore(SqliteReader):
         Where the disk takes no mark of that, the -wal stays for the next start."""
         if self._closed:
             return
+        if self._beside is not None:
+            self._beside.close()
         try:
             if self._epoch is None or self._db.execute(queries.EPOCH).fetchone()[0] == self._epoch:
                 self._db.execute(queries.BEGIN)
