@@ -106,7 +106,7 @@ READ_STEP = 1000
 Send = Callable[[dict[str, Any]], None]
 
 
-def carry_out(desk: Desk, request: Request) -> Reply:
+def carry_out(desk: Desk, request: Request) -> Answer:
     """Have the handler of a request about tasks and what they go by carry it out, within a call of the scheduler."""
     handler = HANDLERS[type(request)]
     if isinstance(request, LOOKING):
