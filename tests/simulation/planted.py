@@ -9,6 +9,7 @@ from typing import Any
 from cronoq_cli.daemon.scheduler import Scheduler
 from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.engine.messages import AttemptEnded, Event, Forget
+from cronoq_cli.engine.schedules import remember_nothing
 from cronoq_cli.model.lifecycle import Status
 from tests.simulation.world import SimRunners, World
 
@@ -69,9 +70,11 @@ class LeaksASlot(Scheduler):
 
 
 class DoublesAnOccurrence(Scheduler):
-    """Stores the task of an occurrence without what its schedule has come to: the next daemon makes it again."""
+    """Stores the task of an occurrence without what its schedule has come to, and looks for no key: the next daemon
+    makes it again."""
 
     def flush(self) -> None:
+        self.engine.state.schedules.remembers = remember_nothing
         effects = self.engine.state.effects
         for name in list(effects.schedules):
             if name in {schedule.spec.name for schedule in self.store.list_schedules()}:
