@@ -71,7 +71,9 @@ class Scheduler(Committing):
             result = self._give_up_turn(error) if self._has_pending else TryLaterError(OUT_OF_MEMORY)
         except BaseException as error:  # handed to the one who asked, who knows what to say of it
             result = error
-        if not self._needs_commit or self.is_settled:
+        finally:
+            needs_commit, self._needs_commit = self._needs_commit, False
+        if not needs_commit or self.is_settled:
             done(result)
         else:
             self._answers.append((done, result))
