@@ -191,7 +191,8 @@ def _describe(desk: Desk, accepted: Accepted, shown: list[int], records: list[Ta
     if accepted.batch is not None and fresh:
         doc["batch"] = f"{fresh[0]}-{fresh[-1]}" if len(fresh) > 1 else str(fresh[0])
     if records is not None:
-        doc["tasks"] = [desk.describe(record, duplicate=record.id in accepted.duplicates) for record in records]
+        with desk.scheduler.looking():
+            doc["tasks"] = [desk.describe(record, duplicate=record.id in accepted.duplicates) for record in records]
     return Reply(doc=doc, notes=notes)
 
 
