@@ -394,6 +394,8 @@ class _Offline:
         wanted = self._filter(selector, usual)
         if not selector.refs:
             records = reader.list_where(wanted)
+            if not selector.statuses and not selector.tags:
+                records = [record for record in records if not is_ahead(record, self._now)]
         else:
             spans = [span for ref in selector.refs for span in self._resolve(reader, ref)]
             wanted.ids = spans

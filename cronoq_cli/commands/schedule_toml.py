@@ -15,6 +15,7 @@ from cronoq_cli.commands.schedule_table import Table
 from cronoq_cli.errors import InvalidError
 from cronoq_cli.model.crontab import OPTIONS_MARK
 
+BYTE_ORDER_MARK = "\ufeff"
 TOP, ENVIRONMENTS = "recurring", "environments"
 TOML_FORM = 'write name = "text", and lists as ["...", "..."]'
 """The hint behind a text that is no TOML."""
@@ -87,13 +88,14 @@ def _escape(char: str) -> str:
 
 def looks_like_tables(text: str) -> bool:
     """Whether a text is of this form and no crontab: its first line that is neither blank nor a comment tells."""
-    lines = (line.strip() for line in text.split("\n"))
+    lines = (line.strip() for line in text.removeprefix(BYTE_ORDER_MARK).split("\n"))
     first = next((line for line in lines if line and not line.startswith("#")), "")
     return first.startswith("[")
 
 
 def parse_tables(text: str, beside: Collection[str] = ()) -> Tables:
     """The tables of a text; those `beside` them are read by others. Raises InvalidError `bad-toml` with the place."""
+    text = text.removeprefix(BYTE_ORDER_MARK)
     try:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

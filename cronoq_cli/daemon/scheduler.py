@@ -74,8 +74,8 @@ class Scheduler(Committing):
         if not self._needs_commit or self.is_settled:
             done(result)
         else:
-            answers = self._answers if self._batch is None or self._has_pending else self._batch.answers
-            answers.append((done, result))
+            self._answers.append((done, result))
+            self._schedule_flush()
 
     def _run_with(self, outcome: Any, call: Call, done: Done, ticket: Ticket) -> None:
         self._outcome = [outcome]

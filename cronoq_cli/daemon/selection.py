@@ -11,6 +11,7 @@ from itertools import islice
 
 from cronoq_cli.commands.selectors import SCHEDULE_TAG
 from cronoq_cli.daemon.scheduler import Scheduler
+from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.errors import QUEUE_ONE, InvalidError, NotFoundError, UsageError
 from cronoq_cli.model.ids import describe_missing, find_run, hint_for_id
 from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
@@ -56,10 +57,21 @@ class Selecting:
             chosen = self._filter(ids, selector, statuses) if filtered else ids
             selection = Selection(chosen, explicit=not filtered)
         else:
-            selection = Selection(self._search(selector, statuses or list(usual)), explicit=False)
+            found = self._search(selector, statuses or list(usual))
+            if not statuses and not selector.tags:
+                ahead = {task.id for task in self.list_ahead()}
+                found = [task_id for task_id in found if task_id not in ahead]
+            selection = Selection(found, explicit=False)
         if not selection.ids:
             raise NotFoundError("nothing matched", hint=self._hint_for_nothing(selector))
         return selection
+
+    def list_ahead(self) -> list[LiveTask]:
+        """Occurrences made ahead to reserve their start, which has not come: not of the queue yet. `recurring ls` has
+        them, and so has who asks for them by id, status or schedule."""
+        schedules = self._scheduler.engine.state.schedules.by_name.values()
+        made = (self._scheduler.find_live(task_id) for one in schedules for task_id in one.ahead)
+        return [task for task in made if task is not None and task.status in (Status.SCHEDULED, Status.BLOCKED)]
 
     def _hint_for_nothing(self, selector: Selector) -> str:
         """The schedule that may be meant where one was named that is not there, else where to look."""

@@ -122,13 +122,17 @@ def look_anew(state: State, now: Now) -> None:
 
 
 def forget_wrong_clock(state: State, one: LiveSchedule, now: Now) -> None:
-    """What was decided by a clock that was far ahead is decided no more: slots count from now on, by this one."""
+    """What was decided by a clock that was far ahead is decided no more: slots count from now on, by this one. What of
+    it still waits would wait for that time to come once more, and others behind it."""
     clock = now.wall - recurrence.jitter_of(one.name, one.spec.jitter_s)
     warning = recurrence.find_wrong_clock(one.spec, one.state, clock + ahead_s(state, one))
     if warning is None:
         return
     tell(state, one, "recurring-clock", now.wall, warning)
-    withdraw(state, one, now, "it was made by a clock that was wrong")
+    made = [task for task in list_live(state, one) if task.status in (Status.BLOCKED, Status.SCHEDULED)]
+    shift_s = now.wall - clock
+    ahead = [(task, (task.not_before or 0.0) - shift_s) for task in made if not task.attempt]
+    _take_back(state, one, [pair for pair in ahead if pair[1] > clock], now, "it was made by a clock that was wrong")
     put_state(one, msgspec.structs.replace(one.state, decided_at=clock), now.wall)
     state.effects.schedules[one.name] = one.schedule
 
@@ -401,20 +405,29 @@ def _start_ahead(state: State, one: LiveSchedule, now: Now) -> None:
 
 def withdraw(state: State, one: LiveSchedule, now: Now, reason: str, slots: set[float] | None = None) -> list[float]:
     """Take back occurrences made ahead of their start, all or those of some slots; the slots taken back, in order."""
-    taken = []
     shift_s = recurrence.jitter_of(one.name, one.spec.jitter_s)
-    for task_id, start_at in list(one.ahead.items()):
-        task = state.tasks.get(task_id)
-        slot = start_at - shift_s
-        if task is None or not task.is_waiting or (slots is not None and not any(abs(slot - s) < 0.001 for s in slots)):
-            continue
-        one.leave_ahead([task_id])
-        one.live.remove(task_id)
+    made = [(state.tasks.get(task_id), start_at - shift_s) for task_id, start_at in one.ahead.items()]
+    taken = [
+        (task, slot)
+        for task, slot in made
+        if task is not None and task.is_waiting and (slots is None or any(abs(slot - s) < 0.001 for s in slots))
+    ]
+    return _take_back(state, one, taken, now, reason)
+
+
+def _take_back(
+    state: State, one: LiveSchedule, taken: list[tuple[LiveTask, float]], now: Now, reason: str
+) -> list[float]:
+    """Take back these waiting occurrences, each with its slot: as if they had never been made."""
+    for task, _ in taken:
+        one.leave_ahead([task.id])
+        one.live.remove(task.id)
         (task.facts or {}).pop("recurring", None)
         task.start_reason = Reason.WITHDRAWN.value
-        cancel_one(state, task, now, reason=reason)
-        one.state.runs -= 1
-        taken.append(round(slot, 3))
-    if taken:
-        one.state.withdrawn = sorted({*one.state.withdrawn, *taken})
-    return sorted(taken)
+    for task in sorted((task for task, _ in taken), key=lambda task: -task.id):
+        cancel_one(state, task, now, reason=reason)  # the last of a chain first: the end of one skips those behind it
+    slots = sorted(round(slot, 3) for _, slot in taken)
+    one.state.runs -= len(slots)
+    if slots:
+        one.state.withdrawn = sorted({*one.state.withdrawn, *slots})
+    return slots

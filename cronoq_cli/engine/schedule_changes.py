@@ -42,7 +42,7 @@ from cronoq_cli.engine.schedules import LiveSchedule, put_state
 from cronoq_cli.engine.state import State
 from cronoq_cli.engine.submissions import apply_submitted, check_fits
 from cronoq_cli.engine.timers import Due
-from cronoq_cli.model.recurring import Schedule, ScheduleSpec, ScheduleState
+from cronoq_cli.model.recurring import Overlap, Schedule, ScheduleSpec, ScheduleState
 
 # -- add, replace, remove --------------------------------------------------------------------------------------------
 
@@ -190,12 +190,26 @@ def _change(state: State, one: LiveSchedule, at: ScheduleState, now: Now, kind: 
 def apply_slots_skipped(state: State, event: SlotsSkipped, now: Now) -> None:
     """Leave slots out; one that was made a task ahead of its start is taken back and recorded as left out."""
     one = state.schedules.get(event.name)
-    taken = withdraw(state, one, now, LEFT_OUT.reason, set(event.slots))
-    pass_over(state, one, LEFT_OUT, taken, now)  # they are decided already: nothing comes by to do it
+    if one.spec.overlap is Overlap.QUEUE_ON_SUCCESS:
+        _unchain(state, one, set(event.slots), now)
+    else:
+        taken = withdraw(state, one, now, LEFT_OUT.reason, set(event.slots))
+        pass_over(state, one, LEFT_OUT, taken, now)  # they are decided already: nothing comes by to do it
     at = one.state
     skips = sorted({*at.skips, *event.slots})
     at = msgspec.structs.replace(at, skips=skips, skip_points=at.skip_points + event.points)
     _change(state, one, at, now, "recurring-skip", None)
+
+
+def _unchain(state: State, one: LiveSchedule, slots: set[float], now: Now) -> None:
+    """Of starts made ahead, each behind the success of the one before, none may be taken out: all from the first to be
+    left out on are taken back, and decided once more."""
+    shift_s = recurrence.jitter_of(one.name, one.spec.jitter_s)
+    made = {round(start_at - shift_s, 3) for start_at in one.ahead.values()}
+    first = min(made & slots, default=None)
+    if first is not None:
+        withdraw(state, one, now, LEFT_OUT.reason, {slot for slot in made if slot >= first})
+        put_state(one, msgspec.structs.replace(one.state, decided_at=first - 0.001), now.wall)
 
 
 def apply_occurrence_asked(state: State, event: OccurrenceAsked, now: Now) -> int:

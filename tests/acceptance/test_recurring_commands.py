@@ -65,6 +65,7 @@ def test_a_reserved_start_is_foretold_and_stands_in_no_queue_before_it(shared: C
     assert not any(task["recurring"] in due for task in shared.ask("ls")["tasks"])
     assert [task["recurring"] for task in shared.ask("ls", "--status", "scheduled")["tasks"]] == ["got"]
     assert shared.ask("show", "last")["task"]["id"] == submitted
+    assert shared("cancel", "--all").returncode == 3, "there is nothing in the queue"
     shared.ok("recurring", "skip", "got")
     (skipped,) = shared.ask("recurring", "history", "got")["runs"]
     assert (skipped["id"], skipped["status"], skipped["reason"]) == (None, "skipped", "left out as asked")

@@ -424,6 +424,8 @@ def test_a_schedule_with_seconds_has_no_line_in_a_crontab(planner: Caller) -> No
         ("[recurring]\nx = 1\n", "'x' is no table"),
         ("[pools.x]\n", "unknown table 'pools'"),
         ("[recurring.x\n", "it is not TOML"),
+        ("[recurring.x]\nwhen = '@daily'\nshell = 'a'\npaused = 'yes'\n", "x: paused: 'yes' is not true or false"),
+        ("[recurring.x]\nwhen = '@daily'\nshell = 'a'\njitter = 2030-01-01\n", "x: jitter: '2030-01-01' is not a dura"),
     ],
 )
 def test_a_wrong_table_is_refused_with_its_name_and_field(planner: Caller, text: str, said: str) -> None:
@@ -450,6 +452,13 @@ def test_an_import_of_paused_and_active_lines_is_one_request(planner: Caller) ->
     ok(planner("recurring", "rm", "--all"))
     ok(planner("recurring", "import", "--paused", write(planner, text)))
     assert set(resting(planner).values()) == {True}
+
+
+@pytest.mark.parametrize("until", ["2030-01-02", "2030-01-02T00:00:00", "2030-01-01T23:00:00Z", "'2030-01-02'"])
+def test_times_may_be_written_as_toml_has_them_also_on_windows(planner: Caller, until: str) -> None:
+    text = f"\ufeff[recurring.x]\r\nwhen = '@daily'\r\nshell = 'a'\r\nuntil = {until}"
+    assert ok(planner("recurring", "import", write(planner, text))) == "1 added\n"
+    assert table(planner)["x"].until == 1_893_538_800.0
 
 
 # -- edit ----------------------------------------------------------------------------------------------------------

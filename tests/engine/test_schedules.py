@@ -317,6 +317,21 @@ def test_a_clock_that_was_a_day_ahead_costs_no_slot_of_today(told: Recurring, cr
     assert [line.type for line in told.story.shelf.history].count("recurring-clock") == 2
 
 
+def test_a_chain_of_a_clock_that_was_a_day_ahead_holds_up_nobody(told: Recurring):
+    told.add(expr="* * * * *", overlap=Overlap.QUEUE)
+    told.run(60)
+    set_clock(told, DAY_S)
+    told.run(150, step_s=30)
+    first, *waiting = told.occurrences()
+    assert len(waiting) == 4
+    set_clock(told, -DAY_S)
+    assert told.story.status(*(task.id for task in waiting)) == [Status.CANCELLED] * 4
+    told.story.end(first.id)
+    told.run(120, step_s=10, length_s=5)
+    assert told.slots_with(Status.SUCCEEDED) == ["00:01", "00:04", "00:05"]
+    assert told.state().runs == 3
+
+
 def test_a_reserved_slot_that_was_missed_is_as_old_as_it_is():
     told = Recurring(Story(PoolPlan(4, max_hold_s=300.0)))
     told.add(expr="*/3 * * * *", reserve=True, overlap=Overlap.ALLOW)
@@ -689,6 +704,24 @@ def test_a_reserved_slot_left_out_is_skipped_and_never_was_a_run():
     assert [one.spec.slot for one in told.occurrences() if not is_withdrawn(one)] == [
         MIDNIGHT + hours * HOUR_S for hours in (2, 3)
     ]
+
+
+def test_a_reserved_start_is_left_out_of_a_chain_on_success_without_breaking_it():
+    told = Recurring(Story(PoolPlan(2, max_hold_s=300.0)))
+    told.add(expr="*/2 * * * *", reserve=True, overlap=Overlap.QUEUE_ON_SUCCESS)
+    told.story.pass_time(1)
+    assert told.state().ahead == [MIDNIGHT + 120, MIDNIGHT + 240, MIDNIGHT + 360]
+    told.story.handle(SlotsSkipped("job", [MIDNIGHT + 240]))
+    assert told.state().ahead == [MIDNIGHT + 120, MIDNIGHT + 360]
+    told.story.crash()
+    told.run(610, step_s=10, length_s=5)
+    assert told.slots_with(Status.SUCCEEDED) == ["00:02", "00:06", "00:08", "00:10"]
+    assert told.passed() == [("00:04", "skipped", 1)]
+    assert not told.state().broken
+    told.story.handle(SchedulesPaused(["job"]))
+    told.story.handle(SchedulesResumed(["job"]))
+    told.run(120, step_s=10, length_s=5)
+    assert told.slots_with(Status.SUCCEEDED)[-1] == "00:12"
 
 
 def test_overlap_of_reserved_starts_is_judged_at_their_start():

@@ -35,6 +35,7 @@ CHANCES = {
     "down": 2,
     "sleep": 2,
     "back": 1,
+    "wrong": 1,
     "pause": 2,
     "resume": 3,
     "skip": 2,
@@ -108,6 +109,13 @@ class Life:
     def _back(self) -> None:
         self.story.now = Now(self.story.now.wall - self.draw.choice([30.0, 3000.0]), self.story.now.awake + 1)
         self.story.handle(ClockChanged())
+
+    def _wrong(self) -> None:
+        """The clock is a day ahead for a while."""
+        for by_s, seconds in ((86_400.0, 200.0), (-86_400.0, 1.0)):
+            self.story.now = Now(self.story.now.wall + by_s, self.story.now.awake)
+            self.story.handle(ClockChanged(self.story.now.wall if by_s > 0 else None))
+            self.story.pass_time(seconds)
 
     def _pause(self) -> None:
         until = self.draw.choice([None, self.story.now.wall + 150.0])

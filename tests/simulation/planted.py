@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from cronoq_cli.daemon.scheduler import Scheduler
 from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.engine.messages import AttemptEnded, Event, Forget
 from cronoq_cli.model.lifecycle import Status
-from tests.simulation.world import World
+from tests.simulation.world import SimRunners, World
 
 
 class AcknowledgesBeforeCommit(Scheduler):
@@ -78,6 +79,32 @@ class DoublesAnOccurrence(Scheduler):
         super().flush()
 
 
+class DecidesUnderWay(Scheduler):
+    """Lets requests decide by a store that lacks what is on its way there."""
+
+    def begin_deciding(self) -> None:
+        self.must_commit()
+
+
+class LooksAtAll(Scheduler):
+    """Tells who looks what the engine knows, committed or not."""
+
+    def looking(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+
+class ComparesUnderWay(SimRunners):
+    """Compares with what runners said while a start waits for its commit, of which they cannot know."""
+
+    def _compare(self) -> None:
+        scheduler = self._scheduler
+        batch, scheduler._batch = scheduler._batch, None
+        try:
+            super()._compare()
+        finally:
+            scheduler._batch = batch
+
+
 PLANTED: dict[str, Callable[[], World]] = {
     "acknowledge before commit": lambda: World(AcknowledgesBeforeCommit),
     "spawn before commit": lambda: World(SpawnsBeforeCommit),
@@ -85,4 +112,8 @@ PLANTED: dict[str, Callable[[], World]] = {
     "end delivered twice": lambda: World(TakesAnEndTwice),
     "slot leaked": lambda: World(LeaksASlot),
     "occurrence doubled": lambda: World(DoublesAnOccurrence),
+    "spawn while the commit is under way": lambda: World(SpawnsBeforeCommit, commit="thread"),
+    "decide while a commit is under way": lambda: World(DecidesUnderWay, commit="thread"),
+    "tell what is not committed": lambda: World(LooksAtAll, commit="thread"),
+    "compare while a start is under way": lambda: World(make_runners=ComparesUnderWay, commit="thread"),
 }

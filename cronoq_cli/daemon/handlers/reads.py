@@ -11,7 +11,6 @@ from typing import Any
 
 from cronoq_cli.daemon.desk import Desk
 from cronoq_cli.daemon.parked import NotYet
-from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.engine.pools import LivePool
 from cronoq_cli.errors import WaitTimeoutError
 from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
@@ -41,7 +40,7 @@ def list_tasks(desk: Desk, request: ListTasks) -> Reply:
     summary = summarize(desk)
     total = sum(summary.get(status.value, 0) for status in QUEUED)
     most = sys.maxsize if request.limit is None else request.limit
-    waiting = list_next(desk, most, but=[task.id for task in list_ahead(desk)])
+    waiting = list_next(desk, most, but=[task.id for task in desk.selecting.list_ahead()])
     ended = desk.scheduler.store.list_where(
         Filter(statuses=_FINALS, by_end=True, newest_first=True, limit=None if request.limit is None else LAST_ENDED)
     )
@@ -53,21 +52,13 @@ def list_tasks(desk: Desk, request: ListTasks) -> Reply:
 _FINALS = sorted(status.value for status in FINAL)
 
 
-def list_ahead(desk: Desk) -> list[LiveTask]:
-    """Occurrences made ahead to reserve their start, which has not come: not of the queue yet. `recurring ls` has them,
-    and so has who asks for them by id or status."""
-    schedules = desk.scheduler.engine.state.schedules.by_name.values()
-    made = (desk.scheduler.find_live(task_id) for one in schedules for task_id in one.ahead)
-    return [task for task in made if task is not None and task.status in (Status.SCHEDULED, Status.BLOCKED)]
-
-
 def summarize(desk: Desk) -> dict[str, int]:
-    """How many live tasks stand where, without those of `list_ahead`."""
+    """How many live tasks stand where, without occurrences whose start is reserved and has not come."""
     counts: dict[str, int] = {}
     for pool in desk.scheduler.list_counts().values():
         for status, count in pool.items():
             counts[status.value] = counts.get(status.value, 0) + count
-    for task in list_ahead(desk):
+    for task in desk.selecting.list_ahead():
         counts[task.status.value] -= 1
     return counts
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from cronoq_cli.daemon.desk import Desk
 from cronoq_cli.daemon.handlers.pools import describe_live
-from cronoq_cli.daemon.handlers.reads import ALL_STATUSES, QUEUED, list_ahead, list_next, list_running, summarize
+from cronoq_cli.daemon.handlers.reads import ALL_STATUSES, QUEUED, list_next, list_running, summarize
 from cronoq_cli.model.lifecycle import FINAL, Status
 from cronoq_cli.model.task import TaskRecord
 from cronoq_cli.store.contract import Filter
@@ -45,7 +45,7 @@ def _list(desk: Desk, pools: list[str], statuses: frozenset[Status], most: int) 
     """The ids in order, and how many that wait are not among them."""
     running = list_running(desk, pools) if Status.RUNNING in statuses else []
     queued = statuses & frozenset(QUEUED)
-    ahead = list_ahead(desk) if statuses == ALL_STATUSES else []
+    ahead = desk.selecting.list_ahead() if statuses == ALL_STATUSES else []
     waiting = list_next(desk, most, pools, queued, but=[task.id for task in ahead]) if queued else []
     ended = _list_ended(desk, statuses & FINAL, pools, most)
     counted = desk.scheduler.list_counts().items()
