@@ -30,6 +30,12 @@ class ExitStatus(IntEnum):
     INTERRUPTED = 130
 
 
+EXAMINE = "cronoq doctor looks at files, socket and daemon"
+START = "start one with: cronoq daemon start"
+QUEUE_ONE = "cronoq submit -- COMMAND queues one"
+"""Hints that several errors have in common."""
+
+
 class CronoqError(Exception):
     """Anything cronoq refuses or fails at, ready to be printed as one line.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("cronoq", deadline=None)
@@ -11,3 +12,8 @@ settings.load_profile("cronoq")
 
 # The tests start hundreds of Python processes: without compiled modules each would take several times as long.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--commit`: where the daemons of the acceptance tests make their commits, by their configuration."""
+    parser.addoption("--commit", choices=["auto", "loop", "thread"], default="auto")

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from cronoq_cli.config.paths import Paths
-from cronoq_cli.errors import InvalidError, NoDaemonError, ProtocolError, WaitTimeoutError
+from cronoq_cli.errors import EXAMINE, InvalidError, NoDaemonError, ProtocolError, WaitTimeoutError
 from cronoq_cli.wire import codec
 from cronoq_cli.wire.codec import Frame, FrameDecoder
 from cronoq_cli.wire.requests import Reply, Request
@@ -92,7 +92,7 @@ class Connection:
         try:
             data = self._socket.recv(1 << 18)
         except TimeoutError:
-            raise WaitTimeoutError("the time to wait is over") from None
+            raise WaitTimeoutError("the time to wait is over", hint="what was asked for goes on") from None
         except ConnectionResetError:
             # Linux resets when the peer closed with bytes of ours unread: it never saw the whole request.
             raise ConnectionLost(maybe_done=False) from None
@@ -134,7 +134,7 @@ def find_connection(paths: Paths) -> Connection | None:
         except OSError as error:
             if error.errno in _ABSENT:
                 continue
-            raise NoDaemonError(f"cannot reach the daemon at {path}: {error.strerror}") from error
+            raise NoDaemonError(f"cannot reach the daemon at {path}: {error.strerror}", hint=EXAMINE) from error
         if connection.uid == os.geteuid():
             return connection
         connection.close()

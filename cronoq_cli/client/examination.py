@@ -15,7 +15,7 @@ from typing import Any
 
 from cronoq_cli.client import surroundings
 from cronoq_cli.client.connection import ConnectionLost, find_connection
-from cronoq_cli.client.housekeeping import list_living_runners
+from cronoq_cli.client.living_runners import list_living_runners
 from cronoq_cli.commands.context import Finding
 from cronoq_cli.commands.render.style import moment_of
 from cronoq_cli.config.loading import load_settings

@@ -23,7 +23,7 @@ def explain_record(
     """The document of `explain` for one task; what only a daemon could tell is null.
 
     `edges`: of a final one those that are closed too."""
-    nothing = dict.fromkeys(("score", "place", "ahead", "estimated_start"))
+    nothing = dict.fromkeys(("score", "place", "ahead", "estimated_start", "running"))
     document: dict[str, Any] = {"id": record.id, "status": record.status.value, "first": None, "blockers": []}
     if record.status in FINAL or record.status is Status.RUNNING:
         decided = explain_ended(record, attempts, edges, batch) if record.status in FINAL else None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from cronoq_cli.client.connection import Connection, ConnectionLost, ProcessEnd, find_connection
 from cronoq_cli.client.launch import launch_daemon
 from cronoq_cli.config.paths import Paths
-from cronoq_cli.errors import CronoqError, NoDaemonError, ProtocolError
+from cronoq_cli.errors import CronoqError, NoDaemonError, NotFoundError, ProtocolError
 from cronoq_cli.wire import codec
 from cronoq_cli.wire.codec import RemoteError
 from cronoq_cli.wire.requests import (
@@ -147,11 +147,19 @@ class SocketGateway:
         return False
 
     def _answer_offline(self, request: Request) -> Reply:
-        reply = self._read(request)
-        if not isinstance(request, DaemonStatus) and not self._said_absent:
+        try:
+            reply = self._read(request)
+        except NotFoundError:
+            self._say_absent()  # that there is none is what the store says too
+            raise
+        if not isinstance(request, DaemonStatus):
+            self._say_absent()
+        return reply
+
+    def _say_absent(self) -> None:
+        if not self._said_absent:
             self._said_absent = True
             self.note("no daemon runs; this is what its store says")
-        return reply
 
     def _read(self, request: Request) -> Reply:
         from cronoq_cli.client.offline import answer_offline  # brings SQLite along: not for the usual way
@@ -163,7 +171,7 @@ class SocketGateway:
     def start_for(self, request: Request) -> Connection:
         """A connection to a daemon started for `request`, where that is allowed. Raises NoDaemonError."""
         if isinstance(request, DaemonStop):
-            raise NoDaemonError("no daemon runs")
+            raise NoDaemonError("no daemon runs", hint="there is nothing to stop")
         if self.is_in_task():
             return self.await_daemon(IN_TASK_S)
         self._check_may_start(request)

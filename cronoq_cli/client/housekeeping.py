@@ -11,12 +11,12 @@ import time
 from collections.abc import Iterator, Mapping
 
 from cronoq_cli.client import unit
+from cronoq_cli.client.living_runners import list_living_runners
 from cronoq_cli.commands.context import Finding
 from cronoq_cli.config.effective import Changes
 from cronoq_cli.config.loading import load_settings
 from cronoq_cli.config.paths import Paths, prepare_dirs
-from cronoq_cli.errors import ConflictError, InvalidError, StoreError
-from cronoq_cli.logs.files import open_regular
+from cronoq_cli.errors import EXAMINE, ConflictError, InvalidError, StoreError
 from cronoq_cli.model.places import FILES_A_DIRECTORY
 from cronoq_cli.store.sqlite import open_reader
 from cronoq_cli.store.sqlite.keeping import back_up, check_store, find_next_id, put_back
@@ -94,7 +94,7 @@ class ClientHousekeeping:
         try:
             os.unlink(os.fsencode(place))
         except OSError as error:
-            raise ConflictError(f"cannot remove {place}: {error.strerror}") from error
+            raise ConflictError(f"cannot remove {place}: {error.strerror}", hint="remove it by hand") from error
         unit.ask_manager(self._env, "daemon-reload")
         return place
 
@@ -106,7 +106,7 @@ def _only_one(paths: Paths) -> Iterator[None]:
     try:
         descriptor = os.open(os.fsencode(paths.lock_file), flags, 0o600)
     except OSError as error:
-        raise InvalidError(f"cannot open the lock {paths.lock_file}: {error.strerror}") from error
+        raise InvalidError(f"cannot open the lock {paths.lock_file}: {error.strerror}", hint=EXAMINE) from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
@@ -114,22 +114,6 @@ def _only_one(paths: Paths) -> Iterator[None]:
         raise ConflictError("a daemon runs on this store", hint="cronoq daemon stop; then try again") from error
     finally:
         os.close(descriptor)
-
-
-def list_living_runners(paths: Paths) -> list[str]:
-    """The journals that a living runner holds: what it has is not in any backup."""
-    held = []
-    try:
-        names = sorted(name for name in os.listdir(paths.runner_dir) if name.endswith(".journal"))
-    except OSError:
-        return []
-    for name in names:
-        with contextlib.suppress(OSError), open_regular(os.path.join(paths.runner_dir, name)) as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                held.append(name)
-    return held
 
 
 def _refuse_runners(paths: Paths) -> None:

@@ -11,7 +11,6 @@ import fcntl
 import json
 import os
 import select
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,8 +19,9 @@ from typing import Any, NoReturn
 import msgspec
 
 from cronoq_cli.client.connection import Connection, ConnectionLost, find_connection
+from cronoq_cli.client.daemon_command import build_command, build_environment
 from cronoq_cli.config.paths import Paths, prepare_dirs
-from cronoq_cli.errors import CronoqError, NoDaemonError
+from cronoq_cli.errors import EXAMINE, CronoqError, NoDaemonError
 from cronoq_cli.logs.files import open_regular
 from cronoq_cli.wire.codec import ErrorMessage, RemoteError
 from cronoq_cli.wire.requests import DaemonStatus
@@ -42,25 +42,6 @@ class Launch:
 
     started: bool
     about: dict[str, Any] = field(default_factory=dict)
-
-
-def build_command(paths: Paths, *options: str) -> list[str]:
-    """The command that is the daemon. `-P`: what lies in the working directory is no module of ours.
-
-    Raises NoDaemonError when this interpreter does not know where it is.
-    """
-    if not sys.executable:
-        raise NoDaemonError("this Python does not know its own file, so it cannot start a daemon with it")
-    home = [] if paths.home is None else ["--home", paths.home]
-    return [sys.executable, "-P", "-m", "cronoq_cli.daemon", *home, *options]
-
-
-def build_environment(env: Mapping[str, str], *, foreground: bool = False) -> dict[str, str]:
-    """The caller's environment without what belongs to its own task or service."""
-    kept = {name: value for name, value in env.items() if not name.startswith("CRONOQ_")}
-    if not foreground:
-        kept.pop("NOTIFY_SOCKET", None)
-    return kept
 
 
 def launch_daemon(paths: Paths, env: Mapping[str, str], *, standby: bool = False) -> Launch:
@@ -121,7 +102,7 @@ def _one_at_a_time(paths: Paths) -> Iterator[None]:
     try:
         descriptor = os.open(os.fsencode(os.path.join(paths.state_dir, "launch.lock")), flags, 0o600)
     except OSError as error:
-        raise NoDaemonError(f"cannot start a daemon in {paths.state_dir}: {error.strerror}") from error
+        raise NoDaemonError(f"cannot start a daemon in {paths.state_dir}: {error.strerror}", hint=EXAMINE) from error
     try:
         with contextlib.suppress(OSError):  # no locks on this file system: the daemon's own lock decides
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -206,7 +187,9 @@ def _spawn(command: list[str], paths: Paths, env: Mapping[str, str], ready: int)
             os.close(log)
     except OSError as error:
         where = error.filename or command[0]
-        raise NoDaemonError(f"the daemon cannot be started: {os.fsdecode(where)}: {error.strerror}") from error
+        raise NoDaemonError(
+            f"the daemon cannot be started: {os.fsdecode(where)}: {error.strerror}", hint=EXAMINE
+        ) from error
 
 
 def _read_line(descriptor: int, deadline: float) -> bytes:
@@ -251,4 +234,4 @@ def become_daemon(paths: Paths, env: Mapping[str, str], *, standby: bool = False
     try:
         os.execve(command[0], command, build_environment(env, foreground=True))
     except OSError as error:
-        raise NoDaemonError(f"the daemon cannot be started: {command[0]}: {error.strerror}") from error
+        raise NoDaemonError(f"the daemon cannot be started: {command[0]}: {error.strerror}", hint=EXAMINE) from error

@@ -14,11 +14,11 @@ from cronoq_cli.config.loading import load_settings
 from cronoq_cli.config.paths import Paths
 from cronoq_cli.config.pools import PoolSettings
 from cronoq_cli.config.settings import Settings
-from cronoq_cli.errors import ExitStatus, InvalidError, NoDaemonError, NotFoundError, StoreError, UsageError
+from cronoq_cli.errors import QUEUE_ONE, ExitStatus, InvalidError, NoDaemonError, NotFoundError, StoreError, UsageError
 from cronoq_cli.logs.cap import can_cut
 from cronoq_cli.model.event_filter import EventFilter
 from cronoq_cli.model.history import Running, Window, describe_stats
-from cronoq_cli.model.ids import find_run
+from cronoq_cli.model.ids import describe_missing, find_run, hint_for_id
 from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
 from cronoq_cli.model.metrics import (
     OLDEST_READY,
@@ -30,10 +30,12 @@ from cronoq_cli.model.metrics import (
     describe_families,
     gauge,
 )
+from cronoq_cli.model.moment import format_utc
 from cronoq_cli.model.places import describe_cap, log_places
+from cronoq_cli.model.recurring import is_ahead, was_asked_for
 from cronoq_cli.model.snapshot import Defaults, describe_pool, describe_resource, describe_task, describe_transition
 from cronoq_cli.model.task import Priority, TaskRecord
-from cronoq_cli.model.words import hint_for, hint_for_schedule, is_key
+from cronoq_cli.model.words import KEY_HINT, hint_for, hint_for_schedule, is_key
 from cronoq_cli.store.contract import Filter, LiveState, StoreReader, iter_env
 from cronoq_cli.store.events import find_events
 from cronoq_cli.store.sqlite import open_reader
@@ -51,6 +53,7 @@ from cronoq_cli.wire.requests import (
     Selector,
     ShowTasks,
     Stats,
+    Throughput,
     is_read_from_store,
 )
 from cronoq_cli.wire.schedules import ScheduleHistory, Schedules
@@ -142,7 +145,7 @@ class _Offline:
     def list_tasks(self, request: ListTasks) -> dict[str, Any]:
         if self._reader is None:
             if request.select.refs:
-                raise NotFoundError("nothing matched: there is no task yet")
+                raise NotFoundError("nothing matched: there is no task yet", hint=QUEUE_ONE)
             return {"tasks": [], "more": 0}
         more: dict[str, Any]
         if request.finished:
@@ -155,7 +158,8 @@ class _Offline:
 
     def _list_usual(self, reader: StoreReader, limit: int | None) -> tuple[list[TaskRecord], dict[str, Any]]:
         """What runs, the next waiting in their order, the last ended; and how many waiting are left out."""
-        live = sorted(reader.list_where(Filter(statuses=_LIVE)), key=_place)
+        stored = reader.list_where(Filter(statuses=_LIVE))
+        live = sorted((record for record in stored if not is_ahead(record, self._now)), key=_place)
         running = [record for record in live if record.status is Status.RUNNING]
         waiting = live[len(running) :]
         shown = waiting if limit is None else waiting[:limit]
@@ -186,7 +190,7 @@ class _Offline:
     def show(self, request: ShowTasks) -> dict[str, Any]:
         reader = self._reader
         if reader is None:
-            raise NotFoundError("nothing matched: there is no task yet")
+            raise NotFoundError("nothing matched: there is no task yet", hint=QUEUE_ONE)
         documents = []
         for record in self._select(reader, request.select, list(Status)):
             env = dict(_read_env(reader, record))
@@ -229,6 +233,18 @@ class _Offline:
         sums = [one for one in sums if request.kind in (None, one.kind)]
         costs = {name: settings.autoscale.cost_per_worker_second for name, settings in self._settings.pools.items()}
         return {"stats": describe_stats(sums, self._list_running(request), window, costs)}
+
+    def sum_steps(self, request: Throughput) -> dict[str, Any]:
+        """The figures of a chart; `since` is None where there is no history at all."""
+        reader = self._reader
+        first_at = None if reader is None else reader.first_transition_at()
+        if reader is None or first_at is None:
+            return {"since": None, "last_seq": 0, "steps": []}
+        window = Window(max(self._now - request.window_s, first_at), self._now)
+        last_seq = reader.last_transition_seq()
+        found = reader.sum_steps(window, request.step_s, last_seq)
+        steps = [[number, *step] for number, step in sorted(found.items())]
+        return {"since": format_utc(window.since), "last_seq": last_seq, "steps": steps}
 
     def measure(self, request: Metrics) -> dict[str, Any]:
         """The metrics that make sense without a daemon: that there is none, and what waits."""
@@ -295,7 +311,7 @@ class _Offline:
     def explain(self, request: Explain) -> dict[str, Any]:
         reader = self._reader
         if reader is None:
-            raise NotFoundError("nothing matched: there is no task yet")
+            raise NotFoundError("nothing matched: there is no task yet", hint=QUEUE_ONE)
         records = self._select(reader, request.select, list(Status))
         found = [_explain(reader, record) for record in records]
         return {"explain": found[0] if len(found) == 1 else found}
@@ -378,6 +394,8 @@ class _Offline:
         wanted = self._filter(selector, usual)
         if not selector.refs:
             records = reader.list_where(wanted)
+            if not selector.statuses and not selector.tags:
+                records = [record for record in records if not is_ahead(record, self._now)]
         else:
             spans = [span for ref in selector.refs for span in self._resolve(reader, ref)]
             wanted.ids = spans
@@ -410,19 +428,19 @@ class _Offline:
         if run is not None:
             span = (run[0], run[-1])
             if not reader.list_where(Filter(ids=[span], limit=1)):
-                raise NotFoundError(f"no task {ref}" if span[0] == span[1] else f"no task in {ref}")
+                raise NotFoundError(describe_missing(*span), hint=hint_for_id(span[0], _find_newest_id(reader)))
             return [span]
         if ref == "last":
             newest = _find_last(reader)
             if newest is None:
-                raise NotFoundError("there is no task yet, so there is no last one")
+                raise NotFoundError("there is no task yet, so there is no last one", hint=QUEUE_ONE)
             return [(newest.id, newest.id)]
         if not is_key(ref):
             raise UsageError(f"{ref!r} is neither an id, a run of ids nor a key", hint="ids are numbers, runs are 3-8")
         found = reader.find_newest_with_key(ref)
         if found is None:
             known = any(schedule.spec.name == ref for schedule in reader.list_schedules())
-            raise NotFoundError(f"no task has the key {ref!r}", hint=hint_for_schedule(ref) if known else None)
+            raise NotFoundError(f"no task has the key {ref!r}", hint=hint_for_schedule(ref) if known else KEY_HINT)
         return [(found.id, found.id)]
 
 
@@ -431,6 +449,7 @@ _ANSWERS: Mapping[type, Callable[[_Offline, Any], dict[str, Any]]] = {
     ShowTasks: _Offline.show,
     Events: _Offline.list_events,
     Stats: _Offline.sum_up,
+    Throughput: _Offline.sum_steps,
     Metrics: _Offline.measure,
     Pools: _Offline.list_pools,
     Resources: _Offline.list_resources,
@@ -441,12 +460,17 @@ _ANSWERS: Mapping[type, Callable[[_Offline, Any], dict[str, Any]]] = {
 }
 
 
+def _find_newest_id(reader: StoreReader) -> int:
+    found = reader.list_where(Filter(newest_first=True, limit=1))
+    return found[0].id if found else 0
+
+
 def _find_last(reader: StoreReader) -> TaskRecord | None:
-    """The newest task that a person or script submitted, not one that came as a reaction to another."""
+    """The newest task that a person or script asked for: no reaction to another, no occurrence of a schedule."""
     most = 16
     while True:
         newest = reader.list_where(Filter(newest_first=True, limit=most))
-        found = next((record for record in newest if not record.spec.reaction), None)
+        found = next((record for record in newest if was_asked_for(record.spec)), None)
         if found is not None or len(newest) < most:
             return found
         most *= 8

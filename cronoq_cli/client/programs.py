@@ -85,7 +85,9 @@ def _run_crontab(word: str, data: bytes = b"") -> subprocess.CompletedProcess[by
             f"cannot run crontab: {error.strerror}", hint="import a file instead: cronoq recurring import FILE"
         ) from error
     except subprocess.TimeoutExpired as error:
-        raise InvalidError(f"crontab {word} has not answered within {CRONTAB_LIMIT_S:.0f} s") from error
+        raise InvalidError(
+            f"crontab {word} has not answered within {CRONTAB_LIMIT_S:.0f} s", hint="try it by hand"
+        ) from error
 
 
 def _said(done: subprocess.CompletedProcess[bytes]) -> str:
@@ -103,5 +105,5 @@ def keep_copy(directory: str, data: bytes, name: str) -> str:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        raise UsageError(f"cannot keep a copy in {directory}: {error.strerror}") from error
+        raise UsageError(f"cannot keep a copy in {directory}: {error.strerror}", hint="nothing was changed") from error
     return path

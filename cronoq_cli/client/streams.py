@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, cast
 from cronoq_cli.client.connection import Connection, ConnectionLost, ProcessEnd, find_connection
 from cronoq_cli.client.gateway import GOING_S, SocketGateway
 from cronoq_cli.client.launch import become_daemon
-from cronoq_cli.errors import ExitStatus, NoDaemonError, WaitTimeoutError
+from cronoq_cli.errors import EXAMINE, START, ExitStatus, NoDaemonError, WaitTimeoutError
 from cronoq_cli.wire import codec
 from cronoq_cli.wire.codec import RemoteError
 from cronoq_cli.wire.requests import Reply, Request, Selector, WaitTasks, Watch
 
 if TYPE_CHECKING:
     from cronoq_cli.client.housekeeping import ClientHousekeeping
+    from cronoq_cli.commands.context import Context
     from cronoq_cli.commands.planning import QueueSnapshot
-    from cronoq_cli.commands.render.style import Style
 
 RECONNECT_S = 30.0
 """How long a waiting client looks for a daemon that went away (specification section 2)."""
@@ -63,17 +63,17 @@ class ClientStreams:
         """The reply at the end of the time: the answer may have been on its way. Raises WaitTimeoutError."""
         connection = find_connection(self._gateway.paths)
         if connection is None:
-            raise WaitTimeoutError("the time to wait is over, and no daemon runs")
+            raise WaitTimeoutError("the time to wait is over, and no daemon runs", hint=START)
         if isinstance(request, WaitTasks):
-            request = WaitTasks(select=request.select, any=request.any, now=True)
+            request = WaitTasks(select=request.select, any=request.any, now=True, brief=request.brief)
         with connection:
             try:
                 return connection.ask(request, as_is=self._gateway.as_is, timeout_s=LAST_WORD_S)
             except ConnectionLost:
-                raise WaitTimeoutError("the time to wait is over, and the daemon went away") from None
+                raise WaitTimeoutError("the time to wait is over, and the daemon went away", hint=EXAMINE) from None
             except RemoteError as error:
                 if error.exit == ExitStatus.TIMED_OUT:
-                    raise WaitTimeoutError(error.message) from None
+                    raise WaitTimeoutError(error.message, hint=error.hint) from None
                 raise
 
     def _reach(self, request: Request) -> Connection:
@@ -89,7 +89,7 @@ class ClientStreams:
                 return connection
             now = time.monotonic()
             if deadline is not None and now >= deadline:
-                raise WaitTimeoutError("the time to wait is over, and no daemon runs")
+                raise WaitTimeoutError("the time to wait is over, and no daemon runs", hint=START)
             if now - lost_at >= RECONNECT_S:
                 raise NoDaemonError(
                     f"the daemon went away and did not come back within {RECONNECT_S:.0f} s",
@@ -138,16 +138,17 @@ class ClientStreams:
 
     # The dashboard
 
-    def show_dashboard(self, style: Style, *, read_only: bool) -> int:
+    def show_dashboard(self, context: Context, *, read_only: bool) -> int:
         """Show the dashboard until it is left; the exit status. Raises NoDaemonError when none may be started."""
         from cronoq_cli.client.dashboard.app import run_dashboard  # Textual is for this alone
+        from cronoq_cli.commands.render.style import style_of
 
         self._reach(Watch()).close()
         # What is asked and what is listened to go through gateways of their own: each is used on a thread of its own.
         notes: list[str] = []
         gateways = [SocketGateway(lambda: self._gateway.paths, self._gateway.env, notes.append) for _ in range(2)]
         try:
-            return run_dashboard(gateways[0], ClientStreams(gateways[1]).watch, style, read_only=read_only)
+            return run_dashboard(gateways[0], ClientStreams(gateways[1]).watch, style_of(context), read_only=read_only)
         finally:
             for text in dict.fromkeys(notes):
                 self._gateway.note(text)
@@ -209,7 +210,7 @@ class ClientStreams:
         """Have the daemon stop as `request` says, and return when its process is gone. Raises NoDaemonError."""
         connection = find_connection(self._gateway.paths)
         if connection is None:
-            raise NoDaemonError("no daemon runs")
+            raise NoDaemonError("no daemon runs", hint="there is nothing to stop")
         self._gateway.forget_connection()
         end = ProcessEnd(connection)
         try:

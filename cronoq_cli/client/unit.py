@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
 
-from cronoq_cli.client.launch import build_command
+from cronoq_cli.client.daemon_command import build_command
 from cronoq_cli.config.paths import Paths
 from cronoq_cli.errors import ConflictError, CronoqError, ExitStatus
 
@@ -149,9 +149,11 @@ def ask_manager(env: Mapping[str, str], *words: str) -> str:
             check=False,
         )
     except OSError as error:
-        raise ConflictError(f"systemctl cannot be run: {error.strerror}") from error
+        raise ConflictError(
+            f"systemctl cannot be run: {error.strerror}", hint="cronoq daemon install --print only shows the unit"
+        ) from error
     except subprocess.TimeoutExpired as error:
-        raise ConflictError(f"systemctl --user {words[0]} does not come to an end") from error
+        raise ConflictError(f"systemctl --user {words[0]} does not come to an end", hint="try it by hand") from error
     if done.returncode:
         said = " ".join(done.stderr.split()) or f"it ended with {done.returncode}"
         raise ConflictError(f"systemctl --user {' '.join(words)}: {said}", hint="journalctl --user may say more")
@@ -167,7 +169,9 @@ def write_unit(paths: Paths, env: Mapping[str, str], text: str) -> str:
             file.write(text)
         os.replace(os.fsencode(f"{place}.new"), os.fsencode(place))
     except OSError as error:
-        raise ConflictError(f"cannot write {place}: {error.strerror}") from error
+        raise ConflictError(
+            f"cannot write {place}: {error.strerror}", hint="its directory must be yours to write to"
+        ) from error
     return place
 
 

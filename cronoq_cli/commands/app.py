@@ -39,7 +39,7 @@ HELP = "cronoq queues, schedules and repeats shell commands for one user on one 
 EXAMPLES = (
     "Examples:",
     "cronoq submit -- make -j4 test      queue a command; prints its id",
-    "cronoq run -- ./backup.sh           queue, watch and wait; ends with its exit code",
+    "cronoq run -- ./backup.sh           queue, watch, wait; exits as the task did",
     "cronoq submit --after last -- ./next",
     "cronoq ls",
 )
@@ -153,6 +153,8 @@ def _translate(error: Any) -> UsageError:
     if hasattr(error, "possibilities"):
         near = _nearest_option(error)
         hint = f"did you mean {near}?" if near else see_help(error.ctx)
+        if error.option_name in _options_of(error.ctx.find_root()):
+            hint = f"it stands before the command: cronoq {error.option_name} ... {title(error.ctx).rstrip(': ')}"
         return UsageError(f"{title(error.ctx)}there is no option {error.option_name}", hint=hint)
     message = str(error.format_message()).rstrip(".")
     context = getattr(error, "ctx", None)
@@ -161,10 +163,14 @@ def _translate(error: Any) -> UsageError:
     return UsageError(f"{title(context)}{message[:1].lower()}{message[1:]}", hint=see_help(context))
 
 
+def _options_of(ctx: Any) -> list[str]:
+    return [name for param in ctx.command.params for name in getattr(param, "opts", ())]
+
+
 def _nearest_option(error: Any) -> str | None:
     from cronoq_cli.model.words import suggest
 
-    known = [name for param in error.ctx.command.params for name in getattr(param, "opts", ())]
+    known = _options_of(error.ctx)
     # Without the dashes, which would make any two options look alike.
     near = suggest(error.option_name.lstrip("-"), [name[2:] for name in known if name.startswith("--")])
     return near and f"--{near}"

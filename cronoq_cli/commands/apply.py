@@ -29,7 +29,6 @@ from cronoq_cli.config.written import format_key, format_toml
 from cronoq_cli.errors import CronoqError, InvalidError, UsageError
 from cronoq_cli.model.words import hint_for
 from cronoq_cli.wire.requests import Request, SetPool, SetResource
-from cronoq_cli.wire.schedules import ApplySchedules, PauseSchedules, ResumeSchedules
 
 if TYPE_CHECKING:
     from cronoq_cli.commands.schedule_editing import Wanted
@@ -191,15 +190,10 @@ def _plan_schedules(plan: Plan, text: str, context: Context, *, prune: bool) -> 
     wanted = read_wanted(text, kept, context, beside)
     removed = wanted.removed if prune else []
     plan.differences += _schedule_differences(wanted, kept, removed)
-    if wanted.specs or removed:
-        envs = {spec.template.env: kept.environments.known[spec.template.env] for spec in wanted.specs}
-        request = ApplySchedules(specs=wanted.specs, envs=envs, removed=removed, dry_run=True)
-        ask(context, request)
-        plan.requests.append(ApplySchedules(specs=wanted.specs, envs=envs, removed=removed))
-    if wanted.paused:
-        plan.requests.append(PauseSchedules(names=wanted.paused))
-    if wanted.resumed:
-        plan.requests.append(ResumeSchedules(names=wanted.resumed))
+    wanted.removed = removed
+    if wanted:
+        ask(context, wanted.to_request(kept, dry_run=True))
+        plan.requests.append(wanted.to_request(kept))
 
 
 def _schedule_differences(wanted: Wanted, kept: Kept, removed: list[str]) -> Iterator[Difference]:

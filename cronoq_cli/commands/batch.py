@@ -91,7 +91,7 @@ def _read_field(line: Line, key: str, value: Any) -> None:
         line.given[name] = _assignments(key, value)
     elif key in _FLAGS:
         if not isinstance(value, bool):
-            raise UsageError(f"{key}: {value!r} is not true or false")
+            raise UsageError(f"{key}: {value!r} is not true or false", hint="write it without quotes")
         if value:
             line.given[name] = value
     elif key in _LISTS:
@@ -104,7 +104,7 @@ def _scalar(key: str, value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise UsageError(f"{key}: {value!r} is not text or a number")
+        raise UsageError(f"{key}: {value!r} is not text or a number", hint='write it as "..."')
     if isinstance(value, int):
         return str(value)
     # Whole numbers such as 5.0 are written as people would; exponents never reach the parsers of durations.
@@ -113,7 +113,7 @@ def _scalar(key: str, value: Any) -> str:
 
 def _string(key: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise UsageError(f"{key}: {value!r} is not a string")
+        raise UsageError(f"{key}: {value!r} is not a string", hint='write it as "..."')
     return value
 
 

@@ -16,7 +16,6 @@ from cronoq_cli.wire.requests import Reply, Request
 
 if TYPE_CHECKING:
     from cronoq_cli.commands.planning import QueueSnapshot
-    from cronoq_cli.commands.render.style import Style
     from cronoq_cli.config.effective import Changes
 
 
@@ -53,7 +52,7 @@ class Streams(Protocol):
         """The messages of a Watch stream, reconnecting from the last seq seen."""
         ...
 
-    def show_dashboard(self, style: Style, *, read_only: bool) -> int:
+    def show_dashboard(self, context: Context, *, read_only: bool) -> int:
         """Show the dashboard on the terminal until it is left; the exit status."""
         ...
 

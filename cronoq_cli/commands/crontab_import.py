@@ -10,7 +10,7 @@ from typing import Any
 from cronoq_cli.commands.answers import ask
 from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.crontab_schedules import find_sendmail, read_job, with_name
-from cronoq_cli.commands.recurring_import import ImportOptions
+from cronoq_cli.commands.import_options import ImportOptions
 from cronoq_cli.commands.render.notes import print_notes
 from cronoq_cli.commands.schedule_store import Kept, find_user, load_kept
 from cronoq_cli.commands.schedule_table import is_paused, read_schedule
@@ -97,29 +97,24 @@ def apply(
     paused: Iterable[str] = (),
     pause_reason: str | None = None,
 ) -> Applied:
-    """Add and replace the schedules; those named in `paused`, or all with `--paused`, are added paused."""
-    resting = set(paused)
-    groups: dict[bool, list[ScheduleSpec]] = {True: [], False: []}
-    for spec in specs.values():
-        groups[options.paused or spec.name in resting].append(spec)
+    """Add and replace the schedules, all or none; new ones named in `paused`, or all with `--paused`, are paused."""
     applied = Applied()
-    for rests, group in groups.items():
-        if group:
-            request = ApplySchedules(
-                specs=group,
-                envs={spec.template.env: kept.environments.known[spec.template.env] for spec in group},
-                paused=rests,
-                pause_reason=pause_reason if rests else None,
-                dry_run=options.dry_run,
-            )
-            _gather(applied, ask(context, request).doc)
-    return applied
-
-
-def _gather(applied: Applied, doc: dict[str, Any]) -> None:
-    applied.documents |= {document["name"]: document for document in doc["recurring"]}
-    for word in ("added", "replaced", "unchanged"):
+    if not specs:
+        return applied
+    new = [spec.name for spec in specs.values() if spec.name not in kept.specs]
+    resting = set(new if options.paused else paused)
+    request = ApplySchedules(
+        specs=list(specs.values()),
+        envs={spec.template.env: kept.environments.known[spec.template.env] for spec in specs.values()},
+        pausing=[name for name in new if name in resting],  # what was here before rests or runs as it did
+        pause_reason=pause_reason,
+        dry_run=options.dry_run,
+    )
+    doc = ask(context, request).doc
+    applied.documents = {document["name"]: document for document in doc["recurring"]}
+    for word in RESULTS:
         applied.results |= dict.fromkeys(doc.get(word) or (), word)
+    return applied
 
 
 # -- an export as TOML -----------------------------------------------------------------------------------------------

@@ -18,12 +18,15 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from cronoq_cli.commands.context import Context, NeedsClient
+from cronoq_cli.commands.familiar import FAMILIAR
 from cronoq_cli.errors import UsageError
-from cronoq_cli.model.words import hint_for
+from cronoq_cli.model.words import hint_for, suggest
 
 MORE = "More options"
 """The panel of options that only `--help-all` shows."""
 PLAIN_WIDTH = 100
+_FRAME, _LEAST_TEXT = 12, 34
+"""Columns of drawn help for its frame, the short names and the gaps; and what a text needs beside that."""
 
 USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 """What the parser raises for words it cannot take."""
@@ -136,12 +139,20 @@ class Verbs(TyperGroup):
             return command.invoke(inner)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """The verb named by the first word. Raises UsageError with the nearest one."""
+        """The verb named by the first word. Raises UsageError with the nearest one, or what it is called here."""
         command = self.commands.get(args[0])
         if command is None:
-            known = sorted(self.commands)
-            raise UsageError(f"{title(ctx)}there is no command {args[0]!r}", hint=hint_for(args[0], known))
+            raise UsageError(f"{title(ctx)}there is no command {args[0]!r}", hint=self._hint_for(ctx, args[0]))
         return args[0], command, args[1:]
+
+    def _hint_for(self, ctx: Any, word: str) -> str:
+        known = sorted(name for name in self.commands if not name.startswith("_"))
+        if ctx.parent is not None:
+            return hint_for(word, known)
+        if word in FAMILIAR:
+            return f"here it is {FAMILIAR[word]}"
+        near = suggest(word, known)
+        return f"did you mean {near}?" if near else "cronoq --help lists all of them"
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """The examples, one a line."""
@@ -178,12 +189,20 @@ def show_help(ctx: Any, *, everyday: bool) -> NoReturn:
         raise NeedsClient
     ctx.meta[_SHOWN] = "everyday" if everyday else "all"
     with contextlib.nullcontext() if everyday else _listed_aliases(ctx.command):
-        if context.stdout_tty and context.extras.get("color") != "never":
+        if context.stdout_tty and context.extras.get("color") != "never" and not _is_cramped(ctx, context.columns):
             _draw_help(ctx, context)
         else:
             ctx.terminal_width = ctx.max_content_width = context.columns or PLAIN_WIDTH
             context.out.write(ctx.get_help() + "\n")
     raise typer.Exit(0)
+
+
+def _is_cramped(ctx: Any, columns: int | None) -> bool:
+    """Whether the columns of drawn help would leave the texts of the options too little room: plain help has more."""
+    shown = ctx.command.get_params(ctx)
+    names = max((len(name) for param in shown for name in param.opts), default=0)
+    metavar = max((len(param.metavar or "") for param in shown if param.param_type_name == "option"), default=0)
+    return (columns or PLAIN_WIDTH) - names - metavar - _FRAME < _LEAST_TEXT
 
 
 @contextlib.contextmanager
@@ -201,10 +220,20 @@ def _listed_aliases(command: Any) -> Iterator[None]:
 
 
 def _draw_help(ctx: Any, context: Context) -> None:
+    """Have Typer draw it, with each paragraph as one line for it to wrap, and the examples as they are typed."""
     from typer import rich_utils
 
-    with contextlib.redirect_stdout(context.out):
-        rich_utils.rich_format_help(obj=ctx.command, ctx=ctx, markup_mode="rich")
+    command = ctx.command
+    text, examples = command.help, command.epilog
+    command.help = "\n\n".join(part.replace("\n", " ") for part in (text or "").split("\n\n"))
+    command.epilog = None
+    try:
+        with contextlib.redirect_stdout(context.out):
+            rich_utils.rich_format_help(obj=command, ctx=ctx, markup_mode="rich")
+    finally:
+        command.help, command.epilog = text, examples
+    if examples:
+        context.out.write("\n " + examples.replace("\n\n", "\n   ") + "\n\n")
 
 
 def verb(

@@ -48,8 +48,9 @@ def _print(context: Context, findings: list[Finding]) -> None:
     style = style_of(context)
     facts = []
     for finding in findings:
-        facts.append(Fact(finding.level, f"{finding.subject}: {finding.message}", _COLOURS[finding.level]))
+        said = f"{finding.subject}: {finding.message}"
+        facts.append(Fact(finding.level, said, label_colour=_COLOURS[finding.level]))
         if finding.hint is not None:
-            facts.append(Fact("", f"-> {finding.hint}", None))
+            facts.append(Fact("", f"-> {finding.hint}"))
     for line in layout_facts(facts, style, _LABELS) if facts else ["nothing is wrong"]:
         context.out.write(line + "\n")

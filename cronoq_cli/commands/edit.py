@@ -21,7 +21,7 @@ from cronoq_cli.commands.submission import CommandOptions, read_command
 from cronoq_cli.errors import ConflictError, CronoqError, InvalidError, UsageError
 from cronoq_cli.model.ids import format_ids
 from cronoq_cli.model.lifecycle import WAITING
-from cronoq_cli.wire.requests import Edit, Selector, ShowTasks, TaskChanges
+from cronoq_cli.wire.requests import Edit, EditEach, Selector, ShowTasks, TaskChanges
 
 EXAMPLES = (
     "cronoq edit 7 --timeout 2h -P high",
@@ -71,8 +71,8 @@ def edit(
 ) -> int | None:
     """Change waiting tasks: the fields that options name, and the command when one follows the task.
 
-    Without options they are opened in $VISUAL or $EDITOR as a text; one that is wrong is offered again, and nothing of
-    it is lost.
+    Without options they are opened in $VISUAL or $EDITOR as a text; all of it is changed or nothing. One that is wrong
+    is offered again, and nothing of it is lost.
 
     The word `none` takes back --in, --at, --start-at, --after, --deadline, --expires, --estimate, --kill-at, --timeout,
     --heartbeat, --keep, --nice, --tag, --tenant, --use, --on and lists of exit codes. Places and attempts are kept.
@@ -109,7 +109,7 @@ def edit_in_editor(context: Context, refs: list[str], json: bool) -> int:
             context.err.flush()
             if not streams.ask_yes("edit it again?"):
                 kept = streams.keep_copy(text.encode("utf-8", "surrogateescape"), "tasks")
-                raise InvalidError("not all was changed", hint=f"the text is kept in {kept}") from error
+                raise InvalidError("nothing was changed", hint=f"the text is kept in {kept}") from error
             text = streams.edit_text(text, ".toml")
     return _make_changes(context, {}, json)
 
@@ -121,18 +121,12 @@ def _check_waiting(tasks: list[Mapping[str, Any]]) -> None:
 
 
 def _make_changes(context: Context, changed: Mapping[int, Mapping[str, Any]], json: bool) -> int:
-    """Ask for the changes, those that are the same for several tasks together, when all of them are understood."""
-    asked: list[tuple[TaskChanges, list[str]]] = []
-    for task_id, fields in changed.items():
-        changes = _read_changes(task_id, fields, context)
-        same = [refs for known, refs in asked if known == changes]
-        if same:
-            same[0].append(str(task_id))
-        else:
-            asked.append((changes, [str(task_id)]))
-    documents: list[Mapping[str, Any]] = []
-    for changes, refs in asked:
-        documents += tasks_of(ask(context, Edit(select=Selector(refs=refs), changes=changes)).doc)
+    """Ask for all the changes at once: they are made together or not at all."""
+    edits = [
+        Edit(select=Selector(refs=[str(task_id)]), changes=_read_changes(task_id, fields, context))
+        for task_id, fields in changed.items()
+    ]
+    documents = tasks_of(ask(context, EditEach(edits)).doc) if edits else []
     if json:
         print_json(context, {"tasks": documents})
     else:

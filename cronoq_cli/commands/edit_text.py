@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from cronoq_cli.commands.schedule_toml import format_value
+from cronoq_cli.commands.schedule_toml import TOML_FORM, format_value
 from cronoq_cli.commands.spec_options import SETTERS
 from cronoq_cli.errors import InvalidError
 from cronoq_cli.model.duration import format_duration
@@ -58,7 +58,8 @@ def describe_editable(task: Mapping[str, Any]) -> Table:
 
 
 def _is_of(edge: Mapping[str, Any], condition: str) -> bool:
-    """Whether an edge is to be shown there; `last` is not, as it means another task by now: its id stands beside it."""
+    """Whether an edge is to be shown there. `last`, which older stores have, is not: it means another task by now, and
+    the id stands beside it."""
     return bool(edge["condition"] == condition and edge["ref"] != RESERVED_KEY)
 
 
@@ -121,7 +122,7 @@ def read_edited(text: str, before: Mapping[int, Table]) -> dict[int, Table]:
     try:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InvalidError(f"it is not TOML: {error}", code="bad-toml") from error
+        raise InvalidError(f"it is not TOML: {error}", hint=TOML_FORM, code="bad-toml") from error
     tables = found.pop(TOP, {})
     if found or not isinstance(tables, dict):
         wrong = next(iter(found), TOP)

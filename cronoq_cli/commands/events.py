@@ -13,9 +13,13 @@ from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.declare import option, verb
 from cronoq_cli.commands.render.events import print_event, print_events
 from cronoq_cli.commands.render.json import print_json
+from cronoq_cli.commands.render.notes import print_notes
 from cronoq_cli.commands.selectors import Selection, find_selector, parse_statuses, split_words
 from cronoq_cli.commands.spec_options import find_named, parse_number, parse_since
+from cronoq_cli.model.clock import JumpKind
 from cronoq_cli.model.event_filter import EventFilter
+from cronoq_cli.model.lifecycle import Trigger
+from cronoq_cli.model.words import suggest
 from cronoq_cli.wire.requests import Events, Selector, Watch
 
 EXAMPLES = (
@@ -25,6 +29,8 @@ EXAMPLES = (
     "cronoq events -f --json --after-seq 1200",
 )
 USUAL_COUNT = 100
+_TYPES = (*map(str, Trigger), "submitted", "moved", "late", "pool-scaled", *map(str, JumpKind))
+"""What events are called, but for those of schedules."""
 
 
 @dataclass(slots=True)
@@ -82,6 +88,7 @@ def events(context: Context, wanted: EventOptions, json: Json = False) -> int | 
     --json and -f one document a line.
     """
     context.json = json
+    _note_types(context, split_words(wanted.type))
     after = find_named("--after-seq", wanted.after_seq, parse_number)
     count = find_named("-n", wanted.count, parse_number)
     usual = None if wanted.since is not None else USUAL_COUNT
@@ -99,6 +106,14 @@ def events(context: Context, wanted: EventOptions, json: Json = False) -> int | 
     else:
         print_events(context, reply.doc)
     return reply.exit
+
+
+def _note_types(context: Context, types: list[str]) -> None:
+    """Say of a mistyped type which one may be meant; patterns and types of newer versions are taken as they are."""
+    for word in types:
+        near = None if word in _TYPES else suggest(word, _TYPES)
+        if near is not None and word.isascii() and not set("*?[") & set(word) and not word.startswith("recurring-"):
+            print_notes(context, [f"--type: no event is called {word!r} (did you mean {near}?)"])
 
 
 def _follow(context: Context, request: Events, *, stored: bool) -> int:

@@ -161,7 +161,12 @@ class Follower:
         try:
             for message in self.context.need_streams().watch(watch):
                 self.inbox.put(("event", message))
-            self.inbox.put(("error", NoDaemonError("the daemon ended the stream of events")))
+            self.inbox.put(
+                (
+                    "error",
+                    NoDaemonError("the daemon ended the stream of events", hint="the same command goes on from here"),
+                )
+            )
         except CronoqError as error:
             self.inbox.put(("error", error))
 

@@ -55,7 +55,9 @@ def _listen(context: Context, inbox: Inbox) -> None:
     try:
         for message in context.need_streams().watch(Watch()):
             inbox.put(("change", message))
-        inbox.put(("error", NoDaemonError("the daemon ended the stream of events")))
+        inbox.put(
+            ("error", NoDaemonError("the daemon ended the stream of events", hint="the same command goes on from here"))
+        )
     except CronoqError as error:
         inbox.put(("error", error))
 

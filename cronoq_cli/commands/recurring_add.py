@@ -14,13 +14,16 @@ from cronoq_cli.commands.render.json import print_json
 from cronoq_cli.commands.render.notes import print_notes
 from cronoq_cli.commands.schedule_options import NOT_RECURRING, ScheduleOptions, build_schedule
 from cronoq_cli.commands.submission import CommandOptions, read_command
+from cronoq_cli.commands.zone import load_machine_zone
 from cronoq_cli.errors import CronoqError, InvalidError, UsageError
+from cronoq_cli.model.moment import format_utc, load_zone
+from cronoq_cli.model.recurring import ScheduleSpec
 from cronoq_cli.wire.schedules import ApplySchedules
 
 EXAMPLES = (
     "cronoq recurring add backup '30 2 * * *' -- ./backup.sh",
     "cronoq recurring add poll --every 90s --timeout 1m -- ./poll",
-    "cronoq recurring add report '0 9 * * mon-fri' --tz Europe/Berlin --retries 3 -- ./report",
+    "cronoq recurring add report '0 9 * * mon-fri' --tz Europe/Berlin -- ./report",
 )
 WOULD = {"added": "would add", "replaced": "would replace", "unchanged": "would leave unchanged"}
 WORDS = "NAME EXPR|--every DUR [--] COMMAND [ARG]..."
@@ -76,6 +79,8 @@ def add(
     found, envs = build_schedule(context, name, when, schedule, spec, read_command(rest, command))
     if found.until is not None and found.until <= context.now():
         raise UsageError(f"--until: {schedule.until!r} is not ahead", hint="a schedule that is over never runs")
+    if found.until is not None:
+        _check_runs_once(context, found, found.until)
     reply = ask(context, ApplySchedules(specs=[found], envs=envs, paused=paused, dry_run=dry_run))
     from cronoq_cli.commands.render.schedule_plan import list_plan_notes, print_plan
 
@@ -87,6 +92,24 @@ def add(
         print_plan(context, document, WOULD[done] if dry_run else done)
     print_notes(context, list_plan_notes(context, document))
     return reply.exit
+
+
+def _check_runs_once(context: Context, spec: ScheduleSpec, until: float) -> None:
+    """Raises InvalidError for a schedule that is over before its first run."""
+    from cronoq_cli.engine.cron import next_after
+    from cronoq_cli.engine.recurrence import parse_when
+
+    expression, now = parse_when(spec), context.now()
+    if expression is not None:
+        first = next_after(expression, now, load_machine_zone() if spec.tz is None else load_zone(spec.tz))
+    else:
+        first = now if spec.every_s is None else now + spec.every_s
+    if first is None or first > until:
+        when = "" if first is None else f" {format_utc(first)}"
+        raise InvalidError(
+            f"bad schedule: it never fires: its first run{when} would come behind --until {format_utc(until)}",
+            code="bad-schedule",
+        )
 
 
 def _divide(words: list[str], schedule: ScheduleOptions) -> tuple[str, str, list[str]]:

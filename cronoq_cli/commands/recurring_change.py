@@ -101,7 +101,8 @@ def skip(
     if json:
         print_json(context, reply.doc)
     else:
-        what = "a run" if most == 1 else f"{most} runs"
+        found = len(reply.doc["skipped"])  # of a schedule that ends soon fewer than asked
+        what = "a run" if found == 1 else f"{found} runs"
         context.out.write(f"{name} leaves out {what}{_next_of(reply.doc.get('recurring'))}\n")
     return reply.exit
 

@@ -5,17 +5,17 @@ How a line becomes a schedule stands in `crontab_schedules`, what is done with t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
 from cronoq_cli.commands.answers import Json
 from cronoq_cli.commands.context import Context
-from cronoq_cli.commands.declare import argument, option, verb
+from cronoq_cli.commands.declare import argument, verb
+from cronoq_cli.commands.import_options import ImportOptions
 from cronoq_cli.commands.reading import read_text
 from cronoq_cli.commands.render.json import print_json
-from cronoq_cli.errors import ExitStatus, UsageError
+from cronoq_cli.errors import ExitStatus
 
 EXAMPLES = (
     "cronoq recurring import --crontab --dry-run",
@@ -23,36 +23,6 @@ EXAMPLES = (
     "cronoq recurring import --system /etc/cron.d/backup",
     "cronoq recurring import schedules.toml",
 )
-
-
-@dataclass(slots=True)
-class ImportOptions:
-    """What is imported, and how."""
-
-    crontab: Annotated[bool, option("--crontab", help="Your crontab, as crontab -l prints it; added paused.")] = False
-    system: Annotated[bool, option("--system", help="The file has a column with the user, as /etc/crontab.")] = False
-    takeover: Annotated[
-        bool, option("--takeover", help="With --crontab: comment the lines out there and start them here.")
-    ] = False
-    give_back: Annotated[
-        bool, option("--give-back", help="With --crontab: undo --takeover; the lines run there again.")
-    ] = False
-    dry_run: Annotated[bool, option("--dry-run", help="Only say what would become of each line.")] = False
-    paused: Annotated[bool, option("--paused", help="Add new schedules paused.")] = False
-
-    def check(self, file: str | None) -> None:
-        """Refuse what contradicts itself."""
-        if self.crontab == (file is not None):
-            raise UsageError("name a file, - for stdin, or --crontab", hint="use one of them")
-        for given, name in ((self.takeover, "--takeover"), (self.give_back, "--give-back")):
-            if given and not self.crontab:
-                raise UsageError(f"{name} without --crontab", hint="only your own crontab can be changed")
-            if given and self.paused:
-                raise UsageError(f"{name} with --paused", hint="use one of them")
-        if self.takeover and self.give_back:
-            raise UsageError("--takeover with --give-back", hint="use one of them")
-        if self.system and self.crontab:
-            raise UsageError("--system with --crontab", hint="your crontab has no column with the user")
 
 
 def declare(recurring: typer.Typer) -> None:

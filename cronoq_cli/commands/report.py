@@ -95,4 +95,6 @@ def _append(path: str, text: str) -> None:
     except FileNotFoundError as error:
         raise ConflictError(f"the task's report file is gone: {path}", hint="the task may have ended") from error
     except OSError as error:
-        raise CronoqError(f"cannot write to {path}: {error.strerror}", code="report") from error
+        raise CronoqError(
+            f"cannot write to {path}: {error.strerror}", hint="CRONOQ_REPORT names the file", code="report"
+        ) from error

@@ -18,4 +18,6 @@ def write_result(context: Context, path: str, tasks: Sequence[Mapping[str, Any]]
         with open(os.path.join(context.cwd, path), "w", encoding="ascii") as file:
             file.write(format_json(doc))
     except OSError as error:
-        raise CronoqError(f"--result: cannot write {path}: {error.strerror}", code="result") from error
+        raise CronoqError(
+            f"--result: cannot write {path}: {error.strerror}", hint="its directory must be there", code="result"
+        ) from error

@@ -19,12 +19,12 @@ from cronoq_cli.commands.schedule_table import is_paused, read_schedule
 from cronoq_cli.commands.schedule_toml import format_tables, parse_tables
 from cronoq_cli.errors import CronoqError, InvalidError
 from cronoq_cli.model.recurring import ScheduleSpec
-from cronoq_cli.wire.schedules import ApplySchedules, PauseSchedules, ResumeSchedules
+from cronoq_cli.wire.schedules import ApplySchedules
 
 HEADING = """The recurring schedules of cronoq: save and leave to change them.
 What is gone here is removed; a new table [recurring.NAME] is added. Its fields are the options of
 cronoq recurring add, with _ for -; when = '30 2 * * *' and shell = '...' or command = ['...', '...'] are needed.
-Comments above a table are kept."""
+Comments are kept, above the table they belong to."""
 SUFFIX = ".toml"
 
 
@@ -39,6 +39,17 @@ class Wanted:
 
     def __bool__(self) -> bool:
         return any((self.specs, self.removed, self.paused, self.resumed))
+
+    def to_request(self, kept: Kept, *, dry_run: bool = False) -> ApplySchedules:
+        """All of it in one: made together, or not at all."""
+        return ApplySchedules(
+            specs=self.specs,
+            envs={spec.template.env: kept.environments.known[spec.template.env] for spec in self.specs},
+            removed=self.removed,
+            pausing=self.paused,
+            resuming=self.resumed,
+            dry_run=dry_run,
+        )
 
 
 def edit_schedules(context: Context, names: list[str], *, json: bool) -> int:
@@ -107,15 +118,7 @@ def _carry_out(context: Context, wanted: Wanted, kept: Kept, json: bool) -> int:
     """Make the changes and say which."""
     if not wanted:
         return _say_unchanged(context, json)
-    new = [spec for spec in wanted.specs if spec.name not in kept.specs]
-    all_new_rest = bool(new) and all(spec.name in wanted.paused for spec in new)
-    envs = {spec.template.env: kept.environments.known[spec.template.env] for spec in wanted.specs}
-    request = ApplySchedules(specs=wanted.specs, envs=envs, removed=wanted.removed, paused=all_new_rest)
-    doc = ask(context, request).doc if wanted.specs or wanted.removed else {"recurring": []}
-    if wanted.paused:
-        ask(context, PauseSchedules(names=wanted.paused))
-    if wanted.resumed:
-        ask(context, ResumeSchedules(names=wanted.resumed))
+    doc = ask(context, wanted.to_request(kept)).doc
     if json:
         print_json(context, {**doc, "paused": wanted.paused, "resumed": wanted.resumed})
         return 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -206,6 +207,7 @@ def _read(name: str, table: Mapping[str, Any], environments: Environments, conte
     template.env = environments.use(_text(table, "environment") or CALLERS_ENVIRONMENT)
     fill_template(template, line.given, _command_of(line), context, field_names=True)
     template.shell, template.stdin_text = _text(table, "shell_path"), _text(table, "stdin_text")
+    _flag(table, "paused")  # read by others; wrong it is refused with the rest
     spec = ScheduleSpec(name=name, template=template, priority_given="priority" in line.given)
     spec.reactions = {option: line.given[option] for option in REACTIONS if option in line.given}
     when = _text(table, "when")
@@ -252,10 +254,12 @@ def _task_keys() -> frozenset[str]:
 def _schedule_value(key: str, value: Any) -> Table:
     if key == "reserve":
         if not isinstance(value, bool):
-            raise UsageError(f"reserve: {value!r} is not true or false")
+            raise UsageError(f"reserve: {value!r} is not true or false", hint="write it without quotes")
         return {key: True} if value else {}
+    if isinstance(value, date):  # TOML has dates and times of its own
+        value = value.isoformat()
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise UsageError(f"{key}: {value!r} is not text or a number")
+        raise UsageError(f"{key}: {value!r} is not text or a number", hint='write it as "..."')
     return {key: value if isinstance(value, str) else _number(value)}
 
 
@@ -278,12 +282,12 @@ def _command_of(line: Line) -> Command:
 def _text(table: Mapping[str, Any], key: str) -> str | None:
     value = table.get(key)
     if value is not None and not isinstance(value, str):
-        raise UsageError(f"{key}: {value!r} is not text")
+        raise UsageError(f"{key}: {value!r} is not text", hint='write it as "..."')
     return value
 
 
 def _flag(table: Mapping[str, Any], key: str) -> bool:
     value = table.get(key, False)
     if not isinstance(value, bool):
-        raise UsageError(f"{key}: {value!r} is not true or false")
+        raise UsageError(f"{key}: {value!r} is not true or false", hint="write it without quotes")
     return value

@@ -15,12 +15,16 @@ from cronoq_cli.commands.schedule_table import Table
 from cronoq_cli.errors import InvalidError
 from cronoq_cli.model.crontab import OPTIONS_MARK
 
+BYTE_ORDER_MARK = "\ufeff"
 TOP, ENVIRONMENTS = "recurring", "environments"
+TOML_FORM = 'write name = "text", and lists as ["...", "..."]'
+"""The hint behind a text that is no TOML."""
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _HEADER = re.compile(
     r"\s*\[\s*(recurring|environments)\s*\.\s*(?:\"([^\"]*)\"|'([^']*)'|([A-Za-z0-9_-]+))\s*\]\s*(?:#.*)?"
 )
+_FIELD = re.compile(r"\s*([A-Za-z0-9_-]+)\s*=", re.ASCII)
 _OTHER_HEADER = re.compile(r"\[\[?[\w\s.\"'-]+\]\]?\s*(?:#.*)?")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
@@ -84,17 +88,18 @@ def _escape(char: str) -> str:
 
 def looks_like_tables(text: str) -> bool:
     """Whether a text is of this form and no crontab: its first line that is neither blank nor a comment tells."""
-    lines = (line.strip() for line in text.split("\n"))
+    lines = (line.strip() for line in text.removeprefix(BYTE_ORDER_MARK).split("\n"))
     first = next((line for line in lines if line and not line.startswith("#")), "")
     return first.startswith("[")
 
 
 def parse_tables(text: str, beside: Collection[str] = ()) -> Tables:
     """The tables of a text; those `beside` them are read by others. Raises InvalidError `bad-toml` with the place."""
+    text = text.removeprefix(BYTE_ORDER_MARK)
     try:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InvalidError(f"it is not TOML: {error}", code="bad-toml") from error
+        raise InvalidError(f"it is not TOML: {error}", hint=TOML_FORM, code="bad-toml") from error
     unknown = sorted(set(found) - {TOP, ENVIRONMENTS, *beside})
     if unknown:
         raise InvalidError(f"unknown table {unknown[0]!r}", hint=f"schedules are tables [{TOP}.NAME]", code="bad-toml")
@@ -116,13 +121,15 @@ def _texts_of(tables: Mapping[str, Table]) -> dict[str, dict[str, str]]:
     for name, table in tables.items():
         for variable, value in table.items():
             if not isinstance(value, str):
-                raise InvalidError(f"environment {name}: {variable} is not text", code="bad-toml")
+                raise InvalidError(
+                    f"environment {name}: {variable} is not text", hint='write it as "..."', code="bad-toml"
+                )
     return {name: dict(table) for name, table in tables.items()}
 
 
 def _gather_comments(lines: list[str]) -> dict[str, str]:
-    """The comments of each schedule: the block right above its table, what stands inside it, and what stands apart
-    behind it; at the top, above the first."""
+    """The comments of each schedule: the block right above its table, what stands inside it or at the end of its lines,
+    and what stands apart behind it; at the top, above the first."""
     kept: dict[str, list[str]] = {}
     block: list[str] = []
     owner: str | None = None
@@ -134,15 +141,54 @@ def _gather_comments(lines: list[str]) -> dict[str, str]:
             block.append(bare)
         elif header is not None:
             owner = _name_in(header)
-            kept.setdefault(owner or "", []).extend(block)
+            kept.setdefault(owner or "", []).extend([*block, *_at_end_of(line)])
             block, beside = [], False
         elif beside or _OTHER_HEADER.fullmatch(bare):
             owner, block, beside = None, [], True
         elif owner is not None:  # a blank line or a field ends a block: it belongs to the table it stands in
-            kept[owner].extend(block)
+            kept[owner].extend([*block, *_at_end_of(line)])
             block = []
     kept.setdefault(owner or "", []).extend(block)
     return {name: usable_comment("\n".join(found)) for name, found in kept.items() if name and found}
+
+
+def _at_end_of(line: str) -> list[str]:
+    """The comment at the end of a line, as a line of its own that names the field; none or one."""
+    comment = _find_comment(line)
+    if comment is None or not comment.strip("# \t"):
+        return []
+    field_name = _FIELD.match(line)
+    text = comment.lstrip("#").strip()
+    return [f"# {field_name[1]}: {text}" if field_name else f"# {text}"]
+
+
+def _find_comment(line: str) -> str | None:
+    """What stands behind the first # outside of a text."""
+    at = 0
+    while at < len(line):
+        char = line[at]
+        if char == "#":
+            return line[at:]
+        if char in "\"'":
+            mark = char * 3 if line.startswith(char * 3, at) else char
+            end = _find_end(line, at + len(mark), mark)
+            if end is None:
+                return None
+            at = end
+        at += 1
+    return None
+
+
+def _find_end(line: str, at: int, mark: str) -> int | None:
+    """Where the last character of the mark stands that ends a text; None when it goes on in the next line."""
+    while at < len(line):
+        if line[at] == "\\" and mark[0] == '"':
+            at += 2
+        elif line.startswith(mark, at):
+            return at + len(mark) - 1
+        else:
+            at += 1
+    return None
 
 
 def _name_in(header: re.Match[str]) -> str | None:
@@ -150,11 +196,13 @@ def _name_in(header: re.Match[str]) -> str | None:
 
 
 def _outside_of_texts(lines: Iterable[str]) -> Iterator[str]:
-    """The lines that do not lie inside a text of several lines."""
+    """The lines that do not lie inside a text of several lines; of the one that ends it, what stands behind."""
     mark: str | None = None
     for line in lines:
         if mark is not None:
-            mark = None if line.count(mark) % 2 else mark
+            if line.count(mark) % 2:
+                yield line.rpartition(mark)[2]
+                mark = None
             continue
         yield line
         if not line.lstrip().startswith("#"):

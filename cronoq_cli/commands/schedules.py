@@ -16,7 +16,7 @@ from cronoq_cli.engine import recurrence
 from cronoq_cli.engine.schedules import no_schedule
 from cronoq_cli.errors import CronoqError
 from cronoq_cli.model.moment import format_utc, load_zone
-from cronoq_cli.model.recurring import PassedSlots, Schedule, ScheduleSpec
+from cronoq_cli.model.recurring import PassedSlots, Schedule, ScheduleSpec, is_withdrawn
 from cronoq_cli.model.schedule_words import describe_cron, describe_every, describe_reboot
 from cronoq_cli.model.snapshot import describe_task
 from cronoq_cli.model.task import TaskRecord
@@ -52,11 +52,22 @@ def list_last_ids(known: Iterable[Schedule], now: float, reader: OccurrenceReade
     found: list[int] = []
     for schedule in known:
         if schedule.spec.reserve:
-            due = reader.list_occurrences(schedule.spec.name, MOST_MANUAL, now)
+            due = _list_occurrences(reader, schedule.spec.name, MOST_MANUAL, now)
             found += [record.id for record in due if record.spec.key is not None][:1]
         elif schedule.state.chain is not None:
             found.append(schedule.state.chain)
     return found
+
+
+def _list_occurrences(reader: OccurrenceReader, name: str, limit: int, before: float | None) -> list[TaskRecord]:
+    """The newest occurrences, newest first, without those that were taken back before their start: as if never made."""
+    most = limit
+    while True:
+        records = reader.list_occurrences(name, most, before)
+        found = [record for record in records if not is_withdrawn(record)]
+        if len(found) >= limit or len(records) < most:
+            return found[:limit]
+        most *= 4
 
 
 def list_documents(
@@ -67,7 +78,7 @@ def list_documents(
     for name in request.names or ():
         if name not in by_name:
             raise no_schedule(name, by_name)
-    tasks = {record.spec.recurring: record for record in last}
+    tasks = {record.spec.recurring: record for record in last if not is_withdrawn(record)}
     documents = []
     for name in request.names if request.names is not None else sorted(by_name):
         schedule = by_name[name]
@@ -184,7 +195,7 @@ def history_document(
     if reader is None:
         raise no_schedule(request.name, ())
     limit = EVERYTHING if request.limit is None else request.limit
-    tasks = reader.list_occurrences(request.name, limit, request.before)
+    tasks = _list_occurrences(reader, request.name, limit, request.before)
     passed = reader.list_passed(request.name, limit, request.before)
     if not tasks and not passed:
         known = [schedule.spec.name for schedule in reader.list_schedules()]

@@ -13,7 +13,7 @@ from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.planning import QueueSnapshot, restore_engine
 from cronoq_cli.commands.reading import read_text
 from cronoq_cli.commands.scenario import find_positions, parse_scenario
-from cronoq_cli.commands.simulate import Differences
+from cronoq_cli.commands.what_if import Differences
 from cronoq_cli.commands.zone import load_machine_zone
 from cronoq_cli.engine.core import Engine
 from cronoq_cli.engine.live import Now

@@ -183,7 +183,7 @@ def parse_priority(text: str) -> int:
 def _text(field: str) -> Setter:
     def put(target: Any, text: str, context: Context) -> None:
         if not text or "\0" in text:
-            raise UsageError("it is empty" if not text else "it contains a NUL character")
+            raise UsageError("it is empty" if not text else "it contains a NUL character", hint="leave the option out")
         setattr(target, field, text)
 
     return put

@@ -11,7 +11,7 @@ from typing import Any
 from cronoq_cli.commands.answers import ask
 from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.crontab_import import Applied, Report, apply, read_crontab, read_jobs, report_lines
-from cronoq_cli.commands.recurring_import import ImportOptions
+from cronoq_cli.commands.import_options import ImportOptions
 from cronoq_cli.commands.render.notes import print_notes
 from cronoq_cli.commands.schedule_store import Kept, load_kept
 from cronoq_cli.errors import NotFoundError

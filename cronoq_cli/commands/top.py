@@ -8,7 +8,6 @@ import typer
 
 from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.declare import option, verb
-from cronoq_cli.commands.render.style import style_of
 from cronoq_cli.errors import UsageError
 
 EXAMPLES = ("cronoq top", "cronoq top --read-only")
@@ -28,7 +27,7 @@ def top(
     ? shows all keys, q leaves; tasks go on.
     """
     _check_terminal(context)
-    return context.need_streams().show_dashboard(style_of(context), read_only=read_only)
+    return context.need_streams().show_dashboard(context, read_only=read_only)
 
 
 def _check_terminal(context: Context) -> None:

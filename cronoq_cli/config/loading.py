@@ -43,7 +43,9 @@ def find_content(path: str) -> bytes | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise InvalidError(f"cannot read the configuration {path}: {error.strerror}") from error
+        raise InvalidError(
+            f"cannot read the configuration {path}: {error.strerror}", hint="it must be a file you may read"
+        ) from error
     if len(content) > LARGEST_FILE:
         raise InvalidError(f"the configuration {path} is larger than 1 MiB", hint="is it the right file?")
     return content

@@ -166,7 +166,7 @@ def _check_dir(directory: str, handle: int, *, tighten: bool) -> None:
 
 def _translate(directory: str, error: OSError) -> InvalidError | TryLaterError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return TryLaterError(f"no space to create {directory}", code="no-space")
+        return TryLaterError(f"no space to create {directory}", hint="make room", code="no-space")
     if os.path.islink(directory):
         return InvalidError(
             f"{directory} is a symbolic link",

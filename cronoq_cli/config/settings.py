@@ -39,6 +39,9 @@ class DaemonSettings(Table, frozen=True, kw_only=True):
     """How long `daemon stop` waits for tasks to end after their stop signal, before KILL."""
     synchronous: Literal["full", "normal"] = "full"
     """How surely a commit is on the disk: full, or normal (faster; the last moment may be lost with the power)."""
+    commit: Literal["auto", "loop", "thread"] = "auto"
+    """Where commits are made: loop costs least where the disk is fast, thread keeps answers quick where it is slow,
+    auto goes by how long they take."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """How much the daemon writes to its log: debug, info, warning or error."""
     total_workers: PositiveCount | None = None

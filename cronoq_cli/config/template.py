@@ -58,4 +58,6 @@ def write_template(path: str) -> None:
             f"{path} is there already", hint="cronoq config init --print shows what would be written"
         ) from error
     except OSError as error:
-        raise InvalidError(f"cannot write {path}: {error.strerror}") from error
+        raise InvalidError(
+            f"cannot write {path}: {error.strerror}", hint="its directory must be yours to write to"
+        ) from error

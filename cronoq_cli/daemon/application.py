@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from cronoq_cli.commands import candidates
@@ -41,7 +41,10 @@ from cronoq_cli.wire.requests import Reply, Request, Watch
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-HANDLERS: Mapping[type, Callable[[Desk, Any], Reply]] = {
+Answer = Reply | Callable[[], Reply]
+"""A reply, or what puts it together when what it tells is committed."""
+
+HANDLERS: Mapping[type, Callable[[Desk, Any], Answer]] = {
     requests.Submit: submit.submit,
     requests.Rerun: submit.rerun,
     requests.ListTasks: reads.list_tasks,
@@ -56,6 +59,7 @@ HANDLERS: Mapping[type, Callable[[Desk, Any], Reply]] = {
     requests.StartNow: verbs.start_now,
     requests.Move: verbs.move,
     requests.Edit: verbs.edit,
+    requests.EditEach: verbs.edit_each,
     requests.Signal: verbs.signal,
     requests.Remove: housekeeping.remove,
     requests.Prune: housekeeping.prune,
@@ -85,10 +89,31 @@ SERVICE: Mapping[type, Callable[[Service, Any], Reply]] = {
     requests.DaemonStop: service.stop,
     requests.Reload: service.reload,
 }
+LOOKING = (
+    requests.ListTasks,
+    requests.ShowWindow,
+    requests.ShowTasks,
+    requests.WaitTasks,
+    requests.Events,
+    requests.Complete,
+    schedules.ScheduleHistory,
+)
+"""What only looks at tasks is told what is committed and waits for no commit. All else is told what holds when the next
+commit is done: what it says goes by what the engine knows already."""
 READ_STEP = 1000
 """Stored transitions a watcher is sent at once before the live ones."""
 
 Send = Callable[[dict[str, Any]], None]
+
+
+def carry_out(desk: Desk, request: Request) -> Answer:
+    """Have the handler of a request about tasks and what they go by carry it out, within a call of the scheduler."""
+    handler = HANDLERS[type(request)]
+    if isinstance(request, LOOKING):
+        with desk.scheduler.looking():
+            return handler(desk, request)
+    desk.scheduler.begin_deciding()
+    return handler(desk, request)
 
 
 class Application:
@@ -97,18 +122,21 @@ class Application:
     def __init__(self, desk: Desk, daemon: Service) -> None:
         self._desk = desk
         self._daemon = daemon
-        self._watchers: dict[int, tuple[frozenset[int] | None, EventFilter | None, Send]] = {}
+        self._watchers: dict[int, tuple[frozenset[int] | None, EventFilter | None, int, Send]] = {}
         self._next_watcher = 0
         desk.scheduler.on_commit = self._publish
 
-    def answer(self, request: Request) -> Reply:
+    def answer(self, request: Request) -> Answer:
         """Carry out a request. Raises UsageError for one that is not the daemon's to answer."""
         if requests.is_read_from_store(request):
             raise UsageError("this is read from the store, not asked of the daemon")
-        handler = HANDLERS.get(type(request))
-        if handler is not None:
-            return handler(self._desk, request)
-        return SERVICE[type(request)](self._daemon, request)
+        service = SERVICE.get(type(request))
+        return carry_out(self._desk, request) if service is None else service(self._daemon, request)
+
+    def answer_now(self, request: Request) -> Reply:
+        """The same, put together at once: for a command that prints it in its line."""
+        answer = self.answer(request)
+        return answer if isinstance(answer, Reply) else answer()
 
     def run(self, call: Callable[[], T], done: Callable[[T | BaseException], None]) -> Callable[[], None] | None:
         """The door."""
@@ -126,7 +154,7 @@ class Application:
 
     def _complete(self, line: CommandLine) -> LineAnswer:
         """Words for a shell that completes one: past the parser, which takes longer than finding them."""
-        found = self.answer(candidates.parse_line(line.argv[1:])).doc["words"]
+        found = self.answer_now(candidates.parse_line(line.argv[1:])).doc["words"]
         return LineAnswer(0, candidates.format_candidates(found).encode("utf-8", "surrogateescape"), b"")
 
     def refuse_line(self, line: CommandLine, error: CronoqError) -> LineAnswer:
@@ -155,6 +183,10 @@ class Application:
 
     def watch(self, request: Watch, send: Send) -> Callable[[], None]:
         """Send what is stored after `after_seq`, then each transition as it is committed."""
+        with self._desk.scheduler.looking():
+            return self._watch(request, send)
+
+    def _watch(self, request: Watch, send: Send) -> Callable[[], None]:
         ids: list[int] | None = None
         if request.select is not None and not request.select.is_empty():
             ids = self._desk.selecting.select(request.select, reads.ALL_STATUSES).ids
@@ -168,20 +200,19 @@ class Application:
                 if wanted is None or wanted.wants(transition):
                     send({"event": describe_transition(transition)})
             after = found[-1].seq if found else last
-        return self._add_watcher(None if ids is None else frozenset(ids), wanted, send)
-
-    def _add_watcher(self, ids: frozenset[int] | None, wanted: EventFilter | None, send: Send) -> Callable[[], None]:
         self._next_watcher += 1
         number = self._next_watcher
-        self._watchers[number] = (ids, wanted, send)
+        self._watchers[number] = (None if ids is None else frozenset(ids), wanted, last, send)
         return lambda: self._watchers.pop(number, None) and None
 
-    def _publish(self, transitions: list[Transition]) -> None:
+    def _publish(self, transitions: Iterable[Transition]) -> None:
         if not self._watchers:
             return
         for transition in transitions:
             message = {"event": describe_transition(transition)}
-            for ids, wanted, send in list(self._watchers.values()):
+            for ids, wanted, last, send in list(self._watchers.values()):
+                if transition.seq <= last:
+                    continue  # it was read from the store, where it may stand before the loop hears of its commit
                 if (ids is None or transition.id in ids) and (wanted is None or wanted.wants(transition)):
                     send(message)
 
@@ -196,7 +227,7 @@ class _LocalGateway:
         """Carry out a request. Raises NeedsClient for what the client reads itself."""
         if requests.is_read_from_store(request):
             raise NeedsClient
-        return self._application.answer(request)
+        return self._application.answer_now(request)
 
 
 def _collect(context: Context, status: int) -> LineAnswer:

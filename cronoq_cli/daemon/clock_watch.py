@@ -157,7 +157,8 @@ class ClockWatch:
             self._scheduler.apply(ZoneChanged(self._clock.load_zone(), message))
 
     def note_freeze(self, late_s: float) -> None:
-        """A sleep lasted `late_s` of time awake too long: we stood still."""
+        """A sleep lasted `late_s` of time awake too long: we stood still, and runs may have ended unheard."""
+        self._scheduler.hear_first()
         self.look()
         self._tell(describe_freeze(late_s, self._last))
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast
 
 from cronoq_cli.commands.context import NeedsClient
+from cronoq_cli.daemon.collector import LARGE, rest_collector
 from cronoq_cli.errors import CronoqError, ProtocolError, TryLaterError
 from cronoq_cli.wire import codec
 from cronoq_cli.wire.codec import CommandLine, Frame, LineAnswer, OtherLineLayout
@@ -34,8 +35,8 @@ class Application(Protocol):
         """Parse and run a forwarded command line. Raises NeedsClient when only the client can."""
         ...
 
-    def answer(self, request: Request) -> Reply:
-        """Carry out a request. Raises a CronoqError when it is refused."""
+    def answer(self, request: Request) -> Reply | Callable[[], Reply]:
+        """Carry out a request; a reply may be put together later. Raises a CronoqError when it is refused."""
         ...
 
     def run(self, call: Callable[[], T], done: Callable[[T | BaseException], None]) -> Callable[[], None] | None:
@@ -183,7 +184,7 @@ class Connection(asyncio.Protocol):
         self._half += grown
         self._server.half_messages += grown
         if grown > 0 and self._server.half_messages > self._server.limits.half_messages:
-            raise TryLaterError("too many long messages arrive at the same time")
+            raise TryLaterError("too many long messages arrive at the same time", hint="try again in a moment")
         if self._timer is not None and (completed or not self._half):
             self._timer.cancel()
             self._timer = None
@@ -240,6 +241,8 @@ class Connection(asyncio.Protocol):
     def _begin(self, frame: Frame) -> None:
         self._busy = True
         try:
+            if len(frame.payload) >= LARGE:
+                rest_collector()
             if frame.kind == codec.LINE:
                 self._begin_line(frame)
             else:
@@ -356,16 +359,18 @@ def _encode_safely(encode: Callable[[T | BaseException], bytes], result: T | Bas
         return codec.encode_error(_explain(error))
 
 
-def _encode_result(result: Reply | BaseException) -> bytes:
+def _encode_result(result: Reply | Callable[[], Reply] | BaseException) -> bytes:
     if isinstance(result, BaseException):
         return codec.encode_error(_explain(result))
-    return codec.encode_reply(result)
+    return codec.encode_reply(result if isinstance(result, Reply) else result())
 
 
 def _send_back(frame: Frame) -> bytes:
     if frame.kind == codec.LINE:
         return codec.encode_frame(codec.FULL_WAY, codec.STOPPING)
-    return codec.encode_error(TryLaterError("the daemon is stopping", code=codec.STOPPING.decode()))
+    return codec.encode_error(
+        TryLaterError("the daemon is stopping", hint="try again when it runs again", code=codec.STOPPING.decode())
+    )
 
 
 def _explain(error: BaseException) -> CronoqError:

@@ -22,10 +22,11 @@ from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.errors import InvalidError, NotFoundError, TryLaterError
 from cronoq_cli.logs.cap import can_cut
 from cronoq_cli.logs.files import open_regular
+from cronoq_cli.model.ids import describe_missing, hint_for_id
 from cronoq_cli.model.lifecycle import Status
 from cronoq_cli.model.places import log_places, report_name
 from cronoq_cli.model.snapshot import Defaults, describe_task
-from cronoq_cli.model.task import AttemptRecord, TaskRecord
+from cronoq_cli.model.task import AttemptRecord, Edge, TaskRecord
 from cronoq_cli.model.words import format_size, hint_for
 
 SPACE_CHECK_S = 1.0
@@ -71,7 +72,9 @@ class Desk:
         """A task as it stands. Raises NotFoundError."""
         record = self.scheduler.find_record(task_id)
         if record is None:
-            raise NotFoundError(f"no task {task_id}")
+            raise NotFoundError(
+                describe_missing(task_id, task_id), hint=hint_for_id(task_id, self.scheduler.engine.state.next_id - 1)
+            )
         return record
 
     def find_status(self, task_id: int) -> Status | None:
@@ -90,7 +93,9 @@ class Desk:
         try:
             free, total = read_space(self.paths.state_dir)
         except OSError as error:
-            raise TryLaterError(f"the state directory cannot be seen: {error.strerror}", code="no-space") from error
+            raise TryLaterError(
+                f"the state directory cannot be seen: {error.strerror}", hint="cronoq doctor", code="no-space"
+            ) from error
         guard = decide_guard(self.settings.logs.min_free, total)
         if free < guard:
             raise TryLaterError(
@@ -116,7 +121,7 @@ class Desk:
         pool = self.pool_settings(record.spec.pool)
         if live is not None and live.is_waiting:
             record.reason = self.explain_waiting(live)
-            facts.setdefault("edges", self.scheduler.engine.state.graph.list_open(live.id))
+            facts.setdefault("edges", self._list_open_edges(live.id))
         if record.status is Status.RUNNING:
             record.progress = self._read_progress(record) or record.progress
             facts.setdefault("expected_s", self._find_expected_s(record))
@@ -134,6 +139,12 @@ class Desk:
         if record.batch is not None:
             facts["batch_end"] = self._find_batch_end(record.batch)
         return describe_task(record, now=self.now().wall, pid=None if live is None else live.pid, **facts)
+
+    def _list_open_edges(self, task_id: int) -> list[Edge]:
+        """What a task waits for; what has been met meanwhile, but is not committed, stands there too."""
+        if self.scheduler.only_committed:
+            return self.scheduler.store.list_edges(task_id)
+        return self.scheduler.engine.state.graph.list_open(task_id)
 
     def _find_expected_s(self, record: TaskRecord) -> float | None:
         """How long a task is expected to run: its estimate, else what was learned of its kind; None without any."""

@@ -95,7 +95,9 @@ class InstanceLock:
         try:
             descriptor = os.open(os.fsencode(self.path), flags, 0o600)
         except OSError as error:
-            raise InvalidError(f"cannot open the lock {self.path}: {error.strerror}") from error
+            raise InvalidError(
+                f"cannot open the lock {self.path}: {error.strerror}", hint="cronoq doctor looks at its file"
+            ) from error
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
             os.close(descriptor)

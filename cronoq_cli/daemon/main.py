@@ -25,6 +25,7 @@ from cronoq_cli.config.settings import Settings
 from cronoq_cli.daemon import imports
 from cronoq_cli.daemon.application import Application
 from cronoq_cli.daemon.clock_watch import ClockWatch, LateSelector, MachineClock
+from cronoq_cli.daemon.commits import Commits
 from cronoq_cli.daemon.desk import Desk
 from cronoq_cli.daemon.detach import DaemonOptions, detach, open_hooks_log, open_log, parse_options
 from cronoq_cli.daemon.instance import (
@@ -39,6 +40,7 @@ from cronoq_cli.daemon.loading import load_engine
 from cronoq_cli.daemon.machine import MachineWatch
 from cronoq_cli.daemon.notices import HookTeller
 from cronoq_cli.daemon.orders import Orders
+from cronoq_cli.daemon.pace import Pace
 from cronoq_cli.daemon.pings import Pings
 from cronoq_cli.daemon.pruner import Pruner
 from cronoq_cli.daemon.runners import Runners
@@ -156,7 +158,9 @@ class _Daemon:
             return
         if not self._options.standby:
             pid = self._lock.read_holder().get("pid")
-            raise ConflictError(f"a daemon runs already, with pid {pid}", code="already-running")
+            raise ConflictError(
+                f"a daemon runs already, with pid {pid}", hint="--standby waits until it ends", code="already-running"
+            )
         log.info("waiting as a standby for %s", self._lock.read_holder())
         about = {"state": "idle", "role": "standby", "pid": os.getpid(), **_leader_of(self._lock)}
         announce_ready(self._ready.take(), about)
@@ -184,8 +188,11 @@ class _Daemon:
         """Recover, open the socket, say so, and work until the end."""
         epoch = store.claim(_describe_holder(), time.time())
         set_aside: dict[int, str] = {}
+        commits = Commits(store, Pace(self._settings.daemon.commit))
         scheduler = Scheduler(
-            store, lambda: load_engine(store, self._find_settings(), read_clock(), set_aside), read_clock
+            commits,
+            lambda: load_engine(store, self._find_settings(), read_clock(), set_aside, lambda: commits.reader),
+            read_clock,
         )
         orders = Orders(scheduler, self._paths, self._settings, store.store_id())
         runners = Runners(scheduler, orders, self._paths, epoch)
@@ -286,7 +293,7 @@ class _Daemon:
 
     async def _end(self, server: Server, daemon: Service, store: SqliteStore) -> None:
         """Answer what is owed, close the socket, part from the runners, give up the lead."""
-        daemon.desk.scheduler.flush()
+        daemon.desk.scheduler.flush_all()
         daemon.desk.scheduler.close()
         self._lock.note_serving(None)
         await server.close()

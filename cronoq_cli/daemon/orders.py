@@ -30,6 +30,8 @@ from cronoq_cli.store.contract import iter_env
 from cronoq_cli.wire.runner import ENVIRONMENTS_KEPT, Order
 
 DEFAULT_SHELL = "/bin/sh"
+FORGOTTEN_AT_ONCE = 1000
+UNREADABLE = "echo 'cronoq: the stored task is damaged and cannot be read' >&2; exit 126"
 _NO_POOL = PoolSettings(workers=0)
 
 
@@ -57,11 +59,19 @@ class Orders:
         self._scheduler = scheduler
         self._paths = paths
         self._store_id = store_id
+        self._logs_dir = paths.logs_dir
         self._vars: OrderedDict[str, list[str]] = OrderedDict()
 
     def token(self, task_id: int, attempt: int) -> str:
         """The token of an attempt."""
         return format_token(self._store_id, task_id, attempt)
+
+    def fetch_specs(self, actions: Sequence[Action]) -> None:
+        """Have at hand what these starts are to execute: one reading for all, not one for each."""
+        specs = self._scheduler.specs
+        missing = [action.task for action in actions if isinstance(action, Start) and action.task not in specs]
+        if len(missing) > 1:
+            specs.update((record.id, record.spec) for record in self._scheduler.store.list_tasks(missing))
 
     def build(self, action: Action, sent: SentEnvironments) -> list[dict[str, Any]]:
         """The orders for one action: none when its task is no more."""
@@ -77,7 +87,15 @@ class Orders:
             case SendSignal():
                 return [{"order": Order.SIGNAL, "token": token, "signal": action.signal}]
             case Forget():
-                return [{"order": Order.FORGET, "tokens": [token]}]
+                return []  # all of a turn are one order
+
+    def build_forgets(self, actions: Sequence[Action]) -> list[dict[str, Any]]:
+        """The orders that acknowledge these ends, as few as can be."""
+        tokens = [self.token(action.task, action.attempt) for action in actions if isinstance(action, Forget)]
+        return [
+            {"order": Order.FORGET, "tokens": tokens[at : at + FORGOTTEN_AT_ONCE]}
+            for at in range(0, len(tokens), FORGOTTEN_AT_ONCE)
+        ]
 
     def _build_start(self, action: Start, token: str, sent: SentEnvironments) -> list[dict[str, Any]]:
         task = self._scheduler.find_live(action.task)
@@ -89,7 +107,7 @@ class Orders:
         orders: list[dict[str, Any]] = []
         if sent.use(spec.env):
             orders.append({"order": Order.ENV, "id": spec.env, "vars": self._find_vars(spec.env)})
-        report = os.path.join(self._paths.logs_dir, report_name(task.id, action.attempt))
+        report = f"{self._logs_dir}/{report_name(task.id, action.attempt)}"
         start: dict[str, Any] = {
             "order": Order.START,
             "token": token,
@@ -125,11 +143,13 @@ class Orders:
         return msgspec.structs.replace(spec, cwd=first.cwd, umask=first.umask, env=first.env)
 
     def _add_outputs(self, start: dict[str, Any], task_id: int, attempt: int, spec: TaskSpec) -> None:
-        logs = self._paths.logs_dir
-        start["log"] = os.path.join(logs, log_name(task_id, attempt))
-        start["stderr_log"] = os.path.join(logs, log_name(task_id, attempt, stderr=True)) if spec.split else None
-        start["stdout"] = fill_place(spec.stdout, task_id, attempt, spec.name) if spec.stdout else None
-        start["stderr"] = fill_place(spec.stderr, task_id, attempt, spec.name) if spec.stderr else None
+        start["log"] = f"{self._logs_dir}/{log_name(task_id, attempt)}"
+        if spec.split:
+            start["stderr_log"] = f"{self._logs_dir}/{log_name(task_id, attempt, stderr=True)}"
+        if spec.stdout:
+            start["stdout"] = fill_place(spec.stdout, task_id, attempt, spec.name)
+        if spec.stderr:
+            start["stderr"] = fill_place(spec.stderr, task_id, attempt, spec.name)
 
     def _find_vars(self, env_id: str) -> list[str]:
         found = self._vars.get(env_id)
@@ -186,8 +206,9 @@ class Orders:
         if self._paths.home is not None:
             own["CRONOQ_HOME"] = self._paths.home
         _add_scheduling(own, spec, task.units)
-        changes = {name: value for name, value in spec.env_changes.items() if value is not None}
-        return {**changes, **own}
+        if not spec.env_changes:
+            return own
+        return {name: value for name, value in spec.env_changes.items() if value is not None} | own
 
 
 def _add_scheduling(own: dict[str, str], spec: TaskSpec, units: Mapping[str, list[int]] | None) -> None:
@@ -207,9 +228,11 @@ def _add_scheduling(own: dict[str, str], spec: TaskSpec, units: Mapping[str, lis
 
 
 def build_argv(spec: TaskSpec, pool: PoolSettings) -> list[str]:
-    """The words to execute: those given, or the shell with its line."""
+    """The words to execute: those given, or the shell with its line; what could not be read fails for good."""
     if spec.command is not None:
         return spec.command
+    if spec.shell_line is None:
+        return [DEFAULT_SHELL, "-c", UNREADABLE]
     return [spec.shell or pool.shell or DEFAULT_SHELL, "-c", spec.shell_line or ""]
 
 

@@ -1,9 +1,13 @@
-"""Requests that wait: for leases to come back, or for tasks to end. They have changed nothing and are run again."""
+"""Requests that wait: for leases to come back, for tasks to end, for room, for the commit under way. They have changed
+nothing and are run again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+
+from cronoq_cli.daemon.commits import Job
 
 Done = Callable[[Any], None]
 Call = Callable[[], Any]
@@ -34,7 +38,19 @@ class AwaitRoom(Exception):
         self.pool = pool
 
 
-Reason = Unsettled | NotYet | AwaitRoom
+class AwaitCommit(Exception):
+    """Raised, before any change, for a request that decides something while a commit is under way."""
+
+
+class AwaitWrite(Exception):
+    """Raised by a handler, before any change, that needs the outcome of a job on the store; run again it is there."""
+
+    def __init__(self, job: Job) -> None:
+        super().__init__("the store is to be written first")
+        self.job = job
+
+
+Reason = Unsettled | NotYet | AwaitRoom | AwaitCommit
 
 
 class Ticket:
@@ -58,6 +74,7 @@ class Parked:
         self._open: dict[int, int] = {}
         """How many of the tasks an entry waits for have not ended since."""
         self._unsettled: set[int] = set()
+        self._for_commit: dict[int, None] = {}
 
     def add(self, reason: Reason, call: Call, done: Done, ticket: Ticket) -> None:
         """Keep a call; its number is on the ticket."""
@@ -71,6 +88,8 @@ class Parked:
                 self._by_task.setdefault(task_id, set()).add(self._next)
         elif isinstance(reason, AwaitRoom):
             self._for_room[self._next] = reason.pool
+        elif isinstance(reason, AwaitCommit):
+            self._for_commit[self._next] = None
         else:
             self._unsettled.add(self._next)
 
@@ -83,6 +102,7 @@ class Parked:
         reason = entry[0]
         self._unsettled.discard(number)
         self._for_room.pop(number, None)
+        self._for_commit.pop(number, None)
         if isinstance(reason, NotYet):
             del self._open[number]
             for task_id in reason.ids:
@@ -106,6 +126,15 @@ class Parked:
                 _, call, done, ticket = entry
                 self.forget(number)
                 yield call, done, ticket
+
+    def take_committed(self) -> list[tuple[Call, Done, Ticket]]:
+        """What waited for the commit that was under way, first come first, removed."""
+        found = []
+        for number in list(self._for_commit):
+            _, call, done, ticket = self._entries[number]
+            self.forget(number)
+            found.append((call, done, ticket))
+        return found
 
     def take_settled(self, is_leased: Callable[[int], bool]) -> list[tuple[Unsettled, Call, Done, Ticket]]:
         """What waited for leases none of which is out any more, removed."""

@@ -6,12 +6,14 @@ import asyncio
 import logging
 
 from cronoq_cli.daemon.desk import Desk
-from cronoq_cli.daemon.handlers.housekeeping import PRUNE_STEP, decide_retention, prune_step
+from cronoq_cli.daemon.handlers.housekeeping import decide_retention, remove_files_of
 from cronoq_cli.daemon.logkeeper import LogKeeper
 from cronoq_cli.errors import CronoqError
 
 log = logging.getLogger(__name__)
 
+PRUNE_STEP = 500
+"""Finished tasks forgotten in one step: a step must not hold up what else is to be written."""
 FIRST_AFTER_S = 30.0
 EVERY_S = 3600.0
 AFTER_AN_END_S = 10.0
@@ -26,6 +28,7 @@ class Pruner:
         self._desk = desk
         self._keeper = LogKeeper(desk)
         self._timer: asyncio.TimerHandle | None = None
+        self._stopped = False
 
     def start(self) -> None:
         """Begin soon, not at once: a start has more important things to do."""
@@ -34,6 +37,7 @@ class Pruner:
 
     def stop(self) -> None:
         """Forget nothing more."""
+        self._stopped = True
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -51,10 +55,15 @@ class Pruner:
     def _step(self) -> None:
         retention = self._desk.settings.retention
         older = decide_retention(retention, self._desk.now().wall)
-        try:
-            pruned = prune_step(self._desk, older, retention.max_finished)
-        except CronoqError as error:
-            log.warning("nothing was pruned: %s", error.message)
-            pruned = []
+        most = retention.max_finished
+        self._desk.scheduler.write_later(lambda store: store.prune(older, most, PRUNE_STEP), self._finish_step)
+
+    def _finish_step(self, outcome: list[int] | CronoqError) -> None:
+        if isinstance(outcome, CronoqError):
+            log.warning("nothing was pruned: %s", outcome.message)
+        pruned = [] if isinstance(outcome, CronoqError) else outcome
+        remove_files_of(self._desk, pruned)
+        if self._stopped:
+            return
         self._keeper.consider()
         self._arm(STEP_PAUSE_S if len(pruned) >= PRUNE_STEP else EVERY_S)

@@ -22,9 +22,9 @@ from typing import Any
 
 from cronoq_cli.config.paths import Paths
 from cronoq_cli.daemon.orders import Orders, SentEnvironments
-from cronoq_cli.daemon.reports import MALFORMED, read_report_event
+from cronoq_cli.daemon.reports import MALFORMED, REPORTS, read_report_event
 from cronoq_cli.daemon.scheduler import Scheduler
-from cronoq_cli.engine.messages import Action, AttemptEnded, RunnerGone, RunnersCompared, Start
+from cronoq_cli.engine.messages import Action, AttemptEnded, Forget, RunnerGone, RunnersCompared, Start
 from cronoq_cli.errors import ConflictError, CronoqError, ProtocolError, TryLaterError
 from cronoq_cli.model.places import parse_token
 from cronoq_cli.model.policy import AttemptEnd
@@ -35,6 +35,7 @@ from cronoq_cli.wire.sockets import connect_unix
 log = logging.getLogger(__name__)
 
 READY_WITHIN_S = 20.0
+ORDERS_A_FRAME = 64
 RECONNECT_S = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 RELAUNCH_S = (1.0, 2.0, 5.0, 10.0)
 """Seconds between tries to start a runner where none lives: the last one repeats."""
@@ -266,20 +267,22 @@ class Runners:
 
     def perform(self, actions: list[Action]) -> None:
         """Send the orders of committed actions, each to the runner that has the attempt; starts to the current one."""
+        self._orders.fetch_specs(actions)
         outgoing: dict[str, list[dict[str, Any]]] = {}
         for action in actions:
-            for runner in self._addressees(action):
+            for runner in () if isinstance(action, Forget) else self._addressees(action):
                 try:
                     orders = self._orders.build(action, runner.sent)
                 except (OSError, CronoqError) as error:
                     self._give_back(action, error)
                     continue
                 outgoing.setdefault(runner.name, []).extend(orders)
-        for name, orders in outgoing.items():
-            link = self._runners[name].link
-            if link is not None:
-                for chunk in _chunks(orders):
-                    link.send(chunk)
+        forgets = self._orders.build_forgets(actions)
+        for runner in self._runners.values():
+            orders = outgoing.get(runner.name, []) + forgets
+            if runner.link is not None:
+                for at in range(0, len(orders), ORDERS_A_FRAME):
+                    runner.link.send(orders[at : at + ORDERS_A_FRAME])
 
     def _give_back(self, action: Action, error: OSError | CronoqError) -> None:
         """An order could not be made: a start never was then, and is tried again in a while, uncounted."""
@@ -322,6 +325,10 @@ class Runners:
             if runner.link is not None:
                 runner.link.cut()
 
+    def compare(self) -> None:
+        """Compare, if all runners have spoken while a commit was under way."""
+        self._compare()
+
     def close(self, *, keep: bool) -> None:
         """Part from the runners; they end when nothing runs any more, or (`keep`) wait for the next daemon."""
         self._closing = True
@@ -348,7 +355,12 @@ class Runners:
             log.error("a report of runner %s is malformed (%s): %.200r", runner.name, error, message)
 
     def _hear_one(self, runner: Runner, message: dict[str, Any]) -> None:
-        match message.get("event"):
+        event = message.get("event")
+        if event in REPORTS:
+            self._hear_report(message)
+            self._note_given_back(runner, message)
+            return
+        match event:
             case Event.HELLO:
                 self._hear_hello(runner, message)
             case Event.FOUND:
@@ -361,8 +373,7 @@ class Runners:
             case Event.UNKNOWN:
                 self._hear_unknown(message)
             case _:
-                self._hear_report(message)
-                self._note_given_back(runner, message)
+                return  # `kept`, or a word of a newer runner: nothing follows from it
 
     def _note_given_back(self, runner: Runner, message: dict[str, Any]) -> None:
         """Of a runner that was closed, one start more is back, or has begun."""
@@ -378,8 +389,6 @@ class Runners:
 
     def _hear_report(self, message: dict[str, Any]) -> None:
         event = read_report_event(message)
-        if event is None:
-            return
         news = self._scheduler.apply(event)
         if self._counting and news and isinstance(event, AttemptEnded):
             self.recovered["lost" if event.end.cause == "lost" else "ends_delivered"] += 1
@@ -469,6 +478,8 @@ class Runners:
         """When every runner has spoken and no journal is open: what nobody knows of never started, or is lost."""
         if self.compared.is_set():
             return  # what has been ordered since, no hello tells
+        if self._scheduler.is_committing:
+            return  # nor what is to be ordered when that is done; it is compared then
         waiting = [runner for runner in self._runners.values() if not runner.heard]
         if waiting or self._finding or not self._runners or self._current is None:
             return
@@ -485,17 +496,6 @@ class Runners:
 def _read_tokens(tokens: list[str]) -> set[tuple[int, int]]:
     """Task and attempt of each; what is no token of ours is left out."""
     return {parsed[1:] for parsed in map(parse_token, tokens) if parsed is not None}
-
-
-def _chunks(orders: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Frames of a bounded number of orders; neighbouring `forget`s become one."""
-    merged: list[dict[str, Any]] = []
-    for order in orders:
-        if order["order"] == Order.FORGET and merged and merged[-1]["order"] == Order.FORGET:
-            merged[-1]["tokens"] += order["tokens"]
-        else:
-            merged.append(order)
-    return [merged[at : at + 64] for at in range(0, len(merged), 64)]
 
 
 def is_file(path: str) -> bool:

@@ -59,7 +59,9 @@ class Server:
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
                 raise InvalidError(f"{path} is in the way: it is no socket", hint="move it away") from error
-            raise InvalidError(f"cannot open the socket {path}: {error.strerror}") from error
+            raise InvalidError(
+                f"cannot open the socket {path}: {error.strerror}", hint="cronoq doctor looks at its directory"
+            ) from error
         self._files[path] = _find_identity(path)
         return listener
 

@@ -151,7 +151,7 @@ class Service:
 
     def _finish(self) -> None:
         self.desk.scheduler.apply(MetersRead())
-        self.desk.scheduler.flush()
+        self.desk.scheduler.flush_all()
         self.over.set()
         self.desk.scheduler.release_parked(STOPPED)
 
@@ -178,6 +178,7 @@ class Service:
         self.desk.settings = self.orders.settings = settings
         set_log_level(settings.daemon.log_level)
         scheduler = self.desk.scheduler
+        scheduler.choose_commits(settings.daemon.commit)
         scheduler.apply(plan_rules(settings))
         pools = scheduler.engine.state.pools
         for name, pool in settings.pools.items():

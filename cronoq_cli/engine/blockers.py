@@ -106,7 +106,7 @@ def _describe_edge(state: State, edge: Edge) -> str:
     if edge.target is None:
         until = "" if edge.awaited_until is None else f", waited for until {format_utc(edge.awaited_until)}"
         return f"no task has the key {edge.awaited} yet{until}"
-    target = state.tasks.get(edge.target)
+    target = state.tasks.look(edge.target)
     status = "" if target is None else f" ({target.status.value.replace('_', ' ')})"
     return f"task {edge.target}{status} {_ASKS[edge.condition]}"
 
@@ -214,7 +214,7 @@ def _list_kept(state: State, pool: LivePool, task: LiveTask, now: Now) -> Iterat
 def _find_fixed(state: State, pool: LivePool, task: LiveTask, now: Now) -> LiveTask | None:
     """The fixed start that would be late if the task started now."""
     held = (find_hold(state, pool, number, task, now) for number in pool.list_sets(task))
-    return next((state.tasks.get(task_id) for task_id in held if task_id is not None), None)
+    return next((state.tasks.look(task_id) for task_id in held if task_id is not None), None)
 
 
 def _describe_resource(state: State, task: LiveTask, name: str, now: Now) -> str:

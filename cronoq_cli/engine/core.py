@@ -141,15 +141,15 @@ class Engine:
         return self.state.timers.next_due_s(now)
 
     def find(self, task_id: int) -> LiveTask | None:
-        """A live (or leaving) task."""
-        return self.state.tasks.get(task_id)
+        """A live (or leaving) task, to be looked at: it may be a copy."""
+        return self.state.tasks.look(task_id)
 
     def find_by_key(self, key: str) -> LiveTask | None:
         """The live task of that key."""
         task_id = self.state.keys.get(key)
-        return None if task_id is None else self.state.tasks.get(task_id)
+        return None if task_id is None else self.find(task_id)
 
     def list_ids(self, statuses: Iterable[Status] | None = None) -> list[int]:
         """Ids of the live tasks, of these statuses, ascending."""
         wanted = frozenset(statuses) if statuses is not None else LIVE
-        return sorted(task.id for task in self.state.tasks.values() if task.status in wanted)
+        return self.state.tasks.list_ids(lambda task: task.status in wanted)

@@ -182,6 +182,8 @@ def _find_step_note(field: cron_items.Field, item: str) -> str | None:
     if star != "*" or not slash or field.size % int(step_text) == 0:
         return None
     step = int(step_text)
+    if step >= field.size:
+        return f"{field.word} {item}: the step is longer than the field, it means {field.low} alone"
     values = list(range(field.low, field.high + 1, step))
     shown = ", ".join(map(str, values if len(values) < 6 else [*values[:3], "...", values[-1]]))
     return f"{field.word} {item} means {shown}, then from {values[0]} again: not an even interval"
@@ -195,7 +197,7 @@ def next_after(expression: CronExpression, after: float, zone: tzinfo) -> float 
     try:
         if expression.real_time:
             return _next_real_time(expression, base, zone)
-        wall = find_next_wall(expression, _frontier(base, zone))
+        wall = find_next_wall(expression, frontier(base, zone))
         return None if wall is None else _instant_of(wall, zone)
     except (OverflowError, ValueError):
         return None
@@ -209,7 +211,7 @@ def previous_before(expression: CronExpression, before: float, zone: tzinfo) -> 
     try:
         if expression.real_time:
             return _previous_real_time(expression, base, zone)
-        wall = find_previous_wall(expression, _frontier(base, zone) + 1)
+        wall = find_previous_wall(expression, frontier(base, zone) + 1)
         return None if wall is None else _instant_of(wall, zone)
     except (OverflowError, ValueError):
         return None
@@ -238,7 +240,7 @@ def _instant_of(wall: int, zone: tzinfo) -> float:
     return resolve_wall((EPOCH + timedelta(seconds=wall)).replace(tzinfo=None), zone)
 
 
-def _frontier(at: int, zone: tzinfo) -> int:
+def frontier(at: int, zone: tzinfo) -> int:
     """The latest wall time whose instant, taken as fixed, is `at` or earlier.
 
     That is the local time itself, and in the second pass of a repeated stretch the end of that stretch. Next and

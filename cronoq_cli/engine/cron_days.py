@@ -73,7 +73,7 @@ def ever_fires(months: tuple[int, ...], rule: DayRule) -> bool:
     return any(list_days(rule, first, length) for length in lengths for first in range(7))
 
 
-def _days_of(expression: CronExpression, year: int, month: int) -> tuple[int, tuple[int, ...]]:
+def days_of(expression: CronExpression, year: int, month: int) -> tuple[int, tuple[int, ...]]:
     """The ordinal of the day before the first of the month, and the matching days."""
     before = date(year, month, 1).toordinal() - 1
     return before, list_days(expression.days, (before + 1) % 7, length_of_month(year, month))
@@ -86,7 +86,7 @@ def _later_days(expression: CronExpression, ordinal: int) -> Iterator[int]:
     index = bisect_left(months, start.month)
     for year in range(start.year, min(start.year + LONGEST_PAUSE_YEARS, LAST_YEAR) + 1):
         for month in months[index:]:
-            before, days = _days_of(expression, year, month)
+            before, days = days_of(expression, year, month)
             yield from (before + day for day in days if before + day >= ordinal)
         index = 0
 
@@ -98,7 +98,7 @@ def _earlier_days(expression: CronExpression, ordinal: int) -> Iterator[int]:
     index = bisect_right(months, start.month)
     for year in range(start.year, max(start.year - LONGEST_PAUSE_YEARS, FIRST_YEAR) - 1, -1):
         for month in reversed(months[:index]):
-            before, days = _days_of(expression, year, month)
+            before, days = days_of(expression, year, month)
             yield from (before + day for day in reversed(days) if before + day <= ordinal)
         index = len(months)
 

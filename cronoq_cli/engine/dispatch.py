@@ -24,7 +24,7 @@ from cronoq_cli.engine.messages import (
     StopBegan,
 )
 from cronoq_cli.engine.metering import KEEP_S, Scaled
-from cronoq_cli.engine.pools import LivePool, decide_ahead
+from cronoq_cli.engine.pools import AHEAD_MOST, LivePool, decide_ahead
 from cronoq_cli.engine.sharing import TotalWorkers
 from cronoq_cli.engine.state import State
 from cronoq_cli.model.lifecycle import Trigger
@@ -164,7 +164,7 @@ def late_from(task: LiveTask) -> float:
 
 
 def _give_ahead(state: State, pool: LivePool, now: Now) -> None:
-    while True:
+    while len(pool.leased) < AHEAD_MOST:
         task = _best(state, pool, now)
         if task is None:
             return
@@ -347,9 +347,12 @@ def _tell_scaled(state: State, pool: LivePool, workers: int, now: Now, reason: s
 
 
 def _list_unfit(state: State, pool: LivePool) -> list[LiveTask]:
+    for run in list(state.tasks.runs()):
+        if run.sample.pool == pool.name and not state.fits(run.sample, pool):
+            state.tasks.make(run)
     return [
         task
-        for task in state.tasks.values()
+        for task in state.tasks.made()
         if task.pool == pool.name and task.status is READY and not task.leased and not state.fits(task, pool)
     ]
 

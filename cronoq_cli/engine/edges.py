@@ -52,7 +52,7 @@ def _await_key(state: State, task: LiveTask, wanted: WantedEdge, until: float) -
 
 def _look_up(state: State, target: int, known: Status | None) -> tuple[Status | None, bool]:
     """The target's final status if it has one, and whether its processes still go; what is unknown never ran."""
-    live = state.tasks.get(target) or state.effects.touched.get(target)
+    live = state.tasks.look(target) or state.effects.touched.get(target)
     if live is None:
         return known or Status.CANCELLED, False
     return live.status if live.finished_at is not None else None, live.leaving

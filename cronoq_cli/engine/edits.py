@@ -11,7 +11,7 @@ from math import ulp
 from cronoq_cli.engine.demand import read_demand, read_times
 from cronoq_cli.engine.edges import find_target, open_edges
 from cronoq_cli.engine.fixed import arm_expiry, move_reservations
-from cronoq_cli.engine.graph import describe_cycle
+from cronoq_cli.engine.graph import CYCLE_HINT, describe_cycle
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.engine.messages import Edited, EditedTogether, Moved, WantedEdge
 from cronoq_cli.engine.state import State
@@ -68,7 +68,7 @@ def _check_keys(state: State, tasks: list[LiveTask], edits: list[Edited]) -> Non
             continue
         holder = state.keys.get(key) or given.setdefault(key, task.id)
         if holder != task.id:
-            raise ConflictError(f"key {key!r} is taken by task {holder}", code="exists")
+            raise ConflictError(f"key {key!r} is taken by task {holder}", hint="choose another key", code="exists")
 
 
 def _check_no_cycle(state: State, edits: list[Edited]) -> None:
@@ -82,7 +82,7 @@ def _check_no_cycle(state: State, edits: list[Edited]) -> None:
     for task_id, targets in wanted.items():
         cycle = state.graph.find_cycle(task_id, targets, further)
         if cycle is not None:
-            raise InvalidError("dependency cycle: " + describe_cycle(cycle, {}), code="cycle")
+            raise InvalidError("dependency cycle: " + describe_cycle(cycle, {}), hint=CYCLE_HINT, code="cycle")
 
 
 def _list_targets(state: State, edit: Edited, keys: Mapping[str, int]) -> list[int]:
@@ -217,12 +217,14 @@ def _find_gap(state: State, before: int, moving: set[int], now: Now) -> tuple[fl
     target = state.tasks.get(before)
     if target is None or not target.is_waiting:
         raise ConflictError(f"task {before} is not waiting", hint="--before names a waiting task")
-    ahead = [task for task in state.tasks.values() if task.seq < target.seq and task.id not in moving]
-    low = max((task.seq for task in ahead), default=target.seq - len(moving) - 1)
+    ahead = [task.seq for task in state.tasks.made() if task.seq < target.seq and task.id not in moving]
+    ahead += [seq for run in state.tasks.runs() if (seq := run.last_before(target.seq)) is not None]
+    low = max(ahead, default=target.seq - len(moving) - 1)
     state.first_seq = min(state.first_seq, low)
     if target.seq - low < 8 * (len(moving) + 1) * max(ulp(target.seq), ulp(low)):
         state.first_seq -= ROOM
-        for task in ahead:
-            _place(state, task, task.seq - ROOM, now)
+        for task in list(state.tasks.values()):
+            if task.seq < target.seq and task.id not in moving:
+                _place(state, task, task.seq - ROOM, now)
         low -= ROOM
     return low, target.seq

@@ -317,7 +317,7 @@ def apply_runners_compared(state: State, event: RunnersCompared, now: Now) -> li
     Orders that may not have arrived before a runner or a daemon died are given again: stops, and leases asked back.
     Of a start that waits for its commit no runner can know yet: it goes out afterwards."""
     to_come = {(action.task, action.attempt) for action in state.effects.actions if isinstance(action, Start)}
-    tasks = [task for task in state.tasks.values() if task.has_process]
+    tasks = [task for task in state.tasks.made() if task.has_process]
     at_runner = [task for task in tasks if (task.id, task.attempt_at_runner) not in to_come]
     unknown = [task for task in at_runner if (task.id, task.attempt_at_runner) not in event.known]
     for task in unknown:

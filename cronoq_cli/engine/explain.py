@@ -31,8 +31,9 @@ NEVER = frozenset({"held", "stopping", "draining", "pool paused", "machine", "la
 def explain(state: State, task: LiveTask, now: Now) -> dict[str, Any]:
     """Everything that can be told of a live task (specification section 8), as plain values.
 
-    `first` is None when nothing keeps it back. `score` is None for one that runs. `place` counts from 1 among the
-    ready tasks of its pool; `estimated_start` in unix seconds, None where `estimate_basis` says why.
+    `first` is None when nothing keeps it back. `score` is None for one that runs, `running` for one that waits. `place`
+    counts from 1 among the ready tasks of its pool; `estimated_start` in unix seconds, None where `estimate_basis` says
+    why.
     """
     waits = task.is_waiting
     ahead, rivals = _find_place(state, task, now)
@@ -48,6 +49,7 @@ def explain(state: State, task: LiveTask, now: Now) -> dict[str, Any]:
         "ahead": ahead,
         "estimated_start": estimated_start,
         "estimate_basis": basis,
+        "running": None if waits else explain_running(state, task),
     }
 
 
@@ -64,6 +66,15 @@ def describe_explanation(found: dict[str, Any], decided_by: str | None = None) -
 
 def _describe(blocker: Blocker) -> dict[str, str]:
     return {"what": blocker.what, "detail": blocker.detail}
+
+
+def explain_running(state: State, task: LiveTask) -> dict[str, Any]:
+    """Since when it runs, how long it is expected to, and what that rests on."""
+    return {
+        "started_at": None if task.started_at is None else format_utc(task.started_at),
+        "expected_s": state.expected_s(task),
+        "basis": describe_basis(state, task),
+    }
 
 
 # -- the score -------------------------------------------------------------------------------------------------------
@@ -125,10 +136,12 @@ def _count_before(state: State, pool: LivePool, task: LiveTask) -> int:
     """The same of a long line, by class and sequence alone."""
     higher = sum(pool.ready[task.priority + 1 :])
     name, priority, seq = pool.name, task.priority, task.seq
-    return higher + sum(
+    ahead = sum(
         one.seq < seq and one.priority == priority and one.pool == name and one.status is Status.READY
-        for one in state.tasks.values()
+        for one in state.tasks.made()
     )
+    runs = (run for run in state.tasks.runs() if run.sample.pool == name and run.sample.priority == priority)
+    return higher + ahead + sum(run.count_before(seq) for run in runs)
 
 
 # -- the estimate ----------------------------------------------------------------------------------------------------
@@ -141,13 +154,15 @@ def _estimate_start(
     if never is not None:
         return None, f"{never.what}: {never.detail}"
     if len(state.tasks) <= FORWARD_MOST:
-        return _run_forward(state, task, now, None, "what runs and waits now, run forward")
+        return _run_forward(state, task, now, None, "what runs and waits, run forward by expected run times")
     if ahead is None:
         return None, f"more than {FORWARD_MOST} tasks are waiting: too many to run forward"
     if ahead < FORWARD_MOST:
         pool = state.pools[task.pool]
         before = pool.lanes.first(ahead + 1, lambda one: state.place(one, now.wall))
-        return _run_forward(state, task, now, before, "what runs and stands before it in its pool, run forward")
+        return _run_forward(
+            state, task, now, before, "what runs and stands before it in its pool, by expected run times"
+        )
     return _estimate_by_work(state, task, now, ahead)
 
 

@@ -18,6 +18,7 @@ from cronoq_cli.engine.messages import Effects
 from cronoq_cli.engine.notices import Incidents
 from cronoq_cli.engine.overload import Victims
 from cronoq_cli.engine.pools import LivePool
+from cronoq_cli.engine.runs import Tasks
 from cronoq_cli.engine.schedules import Schedules
 from cronoq_cli.engine.state import State
 from cronoq_cli.engine.statistics import RunTimes
@@ -34,7 +35,7 @@ def fork(state: State, tasks: Iterable[LiveTask] | None = None) -> Engine:
     engine = Engine(state.policy_of, {}, scoring=state.scoring)
     whole = tasks is None
     values: dict[str, Any] = {
-        "tasks": {},
+        "tasks": Tasks(state.tasks.window, state.tasks.bulk),
         "pools": {},
         "keys": dict(state.keys) if whole else {},
         "batches": {first: _copy_batch(batch) for first, batch in state.batches.items()},
@@ -53,8 +54,12 @@ def fork(state: State, tasks: Iterable[LiveTask] | None = None) -> Engine:
     twin = engine.state = State(**values)
     for name, pool in state.pools.items():
         twin.pools[name] = _copy_pool(pool, twin.tasks, whole=whole)
-    for task in state.tasks.values() if tasks is None else _with_running(state, tasks):
+    for task in state.tasks.made() if tasks is None else _with_running(state, tasks):
         _copy_task(state, twin, task)
+    for run in state.tasks.runs() if whole else ():
+        sample = copy(run.sample)
+        sample.batch = _find_batch(twin, sample.batch)
+        twin.pools[sample.pool].lanes.add_run(run.twin(sample))
     return engine
 
 
@@ -86,7 +91,7 @@ def _copy_batch(batch: LiveBatch) -> LiveBatch:
     return twin
 
 
-def _copy_pool(pool: LivePool, tasks: dict[int, LiveTask], *, whole: bool) -> LivePool:
+def _copy_pool(pool: LivePool, tasks: Tasks, *, whole: bool) -> LivePool:
     """The pool as it is, numbers and all, but for the tasks it points to."""
     twin = copy(pool)
     own: dict[str, Any] = {
@@ -103,12 +108,15 @@ def _copy_pool(pool: LivePool, tasks: dict[int, LiveTask], *, whole: bool) -> Li
     return twin
 
 
+def _find_batch(twin: State, batch: LiveBatch | None) -> LiveBatch | None:
+    return None if batch is None else twin.batches.get(batch.record.first) or _copy_batch(batch)
+
+
 def _copy_task(state: State, twin: State, task: LiveTask) -> None:
     one = copy(task)
     one.leased = one.recalled = False
     one.entry = None
-    if task.batch is not None:
-        one.batch = twin.batches.get(task.batch.record.first) or _copy_batch(task.batch)
+    one.batch = _find_batch(twin, task.batch)
     twin.tasks[one.id] = one
     old, pool = state.pools[one.pool], twin.pools[one.pool]
     if one.id in old.running:

@@ -145,6 +145,9 @@ def _walk_cycle(stuck: set[int], waiting: Mapping[int, set[int]]) -> list[int]:
     return [*path[seen[at] :], at]
 
 
+CYCLE_HINT = "leave one of these dependencies out"
+
+
 def describe_cycle(cycle: list[int], names: Mapping[int, str]) -> str:
     """A cycle as text, the middle of a long one left out; ids without a name stand for themselves."""
     shown = [names.get(task_id, str(task_id)) for task_id in cycle]

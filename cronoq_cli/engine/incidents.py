@@ -28,6 +28,8 @@ def judge_over(state: State, now: Now) -> None:
 
 
 def _judge_end(state: State, one: LiveSchedule, task: LiveTask, now: Now) -> None:
+    if one.leave_ahead([task.id]):
+        state.effects.schedules[one.name] = one.schedule
     before = one.state
     succeeded, failed = task.status is Status.SUCCEEDED, task.status in BAD_ENDS
     if succeeded or failed:

@@ -18,7 +18,7 @@ ZONE_CHANGED = "zone-changed"
 def apply_clock_changed(state: State, event: ClockChanged, now: Now) -> None:
     """Record the jump; what goes by the wall clock follows it, what counts time awake does not."""
     _tell(state, event.kind, event.message, now)
-    for task in state.tasks.values():
+    for task in state.tasks.made():
         if task.status is RETRYING and task.due_awake is not None:
             task.due_at = now.wall + max(0.0, task.due_awake - now.awake)
             state.touch(task, now)

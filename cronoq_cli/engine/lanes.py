@@ -2,17 +2,20 @@
 
 A lane is a heap by its rank with lazy deletion: an entry counts while its task still stands where the entry says.
 Choosing costs O(log n) of the waiting tasks, times the few lanes (one a class, one more a different set of wants).
+Behind the first of a long lane stand runs (`engine/runs`), whose tasks become objects in it as they come up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from heapq import heappop, heappush, merge
+from heapq import heappop, heappush, heapreplace, merge
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 from cronoq_cli.engine.live import DEADLINE, FIXED, PLAIN, READY, LaneName, LiveTask, Rank
+from cronoq_cli.engine.runs import Run, Standing, Tasks, begin_run
 
 Place = tuple[bool, float, float]
 """Whether its fixed start has come, its score, and its sequence negated: the greatest starts first."""
@@ -50,11 +53,13 @@ class Lane:
     An entry counts while it is the very one that its task names as its own: whoever gives a task another place in the
     order, another lane or none takes that away from it (`LiveTask.entry`)."""
 
-    __slots__ = ("_heap", "_kind", "_tasks", "name")
+    __slots__ = ("_growing", "_heap", "_kind", "_runs", "_tasks", "name")
 
-    def __init__(self, name: LaneName | None, tasks: Mapping[int, LiveTask]) -> None:
+    def __init__(self, name: LaneName | None, tasks: Tasks) -> None:
         self._tasks = tasks
         self._heap: list[Rank] = []
+        self._runs: list[tuple[Standing, Run]] = []
+        self._growing: dict[tuple[int, ...], Run] = {}
         self._kind = 0 if name is None else name[0]
         self.name = name
 
@@ -66,32 +71,93 @@ class Lane:
 
     def head(self) -> LiveTask | None:
         """The first task that may start, or None; entries that count no more are dropped on the way."""
-        heap, tasks = self._heap, self._tasks
-        while heap:
+        heap, tasks, runs = self._heap, self._tasks, self._runs
+        while True:
+            while runs and (not heap or runs[0][0] < heap[0]):
+                self._draw()
+            if not heap:
+                return None
             entry = heap[0]
-            task = tasks.get(entry[-1])
+            task = tasks.find_made(entry[-1])
             if task is not None and task.entry is entry:
                 if task.status is READY and not task.leased:
                     return task
                 task.entry = None
             heappop(heap)
-        return None
+
+    # -- runs ------------------------------------------------------------------------------------------------------
+
+    def add_run(self, run: Run) -> None:
+        """Let a run of tasks stand here that nobody knows yet."""
+        head = run.head
+        assert head is not None and self._kind == PLAIN
+        run.lane = self
+        heappush(self._runs, (head, run))
+        self._tasks.add_run(run)
+
+    def fold(self, task: LiveTask) -> None:
+        """Where the lane is long, and the task that has just been pushed is like any other: let it be of a run."""
+        heap, tasks = self._heap, self._tasks
+        if len(heap) < tasks.window or heap[-1] is not task.entry:
+            return
+        if self._kind != PLAIN or not task.is_as_submitted:
+            return
+        run = self._growing.get(task.likeness)
+        if run is None or not run.adds(task):
+            run = self._growing[task.likeness] = begin_run(task)
+            self.add_run(run)
+        heap.pop()
+        task.entry = None
+        tasks.fold(task, run)
+
+    def _draw(self) -> None:
+        """Make an object of the first task of the first run, or see that it is another's turn."""
+        standing, run = self._runs[0]
+        head = run.head
+        if head == standing:
+            self._tasks.take(run, head[1])
+            head = run.head
+        if head is not None:
+            heapreplace(self._runs, (head, run))
+            return
+        heappop(self._runs)
+        self._tasks.drop_run(run)
+        if self._growing.get(run.sample.likeness) is run:
+            del self._growing[run.sample.likeness]
+
+    # -- looking ---------------------------------------------------------------------------------------------------
 
     def first(self, count: int) -> list[LiveTask]:
-        """Up to `count` ready tasks in order, leased ones too, without disturbing the lane."""
-        return list(islice(self._walk(), count))
+        """Up to `count` ready tasks in order, leased ones too, without disturbing the lane: those of runs as copies,
+        to be looked at."""
+        return [task for _, task in islice(self._walk(), count)]
 
-    def _walk(self) -> Iterator[LiveTask]:
+    def make_first(self, count: int) -> list[LiveTask]:
+        """The same as the objects that can be started."""
+        return [self._tasks[task.id] for task in self.first(count)]
+
+    def _walk(self) -> Iterator[tuple[Rank, LiveTask]]:
+        if not self._runs:
+            return self._walk_heap()
+        return merge(self._walk_heap(), *(_walk_run(run) for _, run in self._runs), key=itemgetter(0))
+
+    def _walk_heap(self) -> Iterator[tuple[Rank, LiveTask]]:
         heap = self._heap
         frontier = [(heap[0], 0)] if heap else []
         while frontier:
             entry, at = heappop(frontier)
-            task = self._tasks.get(entry[-1])
+            task = self._tasks.find_made(entry[-1])
             if task is not None and task.entry is entry and task.status is READY:
-                yield task
+                yield entry, task
             for child in (2 * at + 1, 2 * at + 2):
                 if child < len(heap):
                     heappush(frontier, (heap[child], child))
+
+
+def _walk_run(run: Run) -> Iterator[tuple[Rank, LiveTask]]:
+    for task_id in run:
+        task = run.copy_of(task_id)
+        yield (task.seq, task_id), task
 
 
 class Lanes:
@@ -99,19 +165,30 @@ class Lanes:
 
     __slots__ = ("_classes", "_tasks")
 
-    def __init__(self, tasks: Mapping[int, LiveTask]) -> None:
+    def __init__(self, tasks: Tasks) -> None:
         self._tasks = tasks
         self._classes: list[dict[LaneName | None, Lane]] = [{}, {}, {}, {}]
 
     def push(self, task: LiveTask) -> None:
         """Let a ready task stand in its lane."""
+        self._get_lane(task).push(task)
+
+    def _get_lane(self, task: LiveTask) -> Lane:
         name = task.wants
         lanes = self._classes[task.priority]
         lane = lanes.get(name)
         if lane is None:
             lane = lanes[name] = Lane(name, self._tasks)
         task.wants = lane.name  # one object for all of a lane: less memory, quicker to compare
-        lane.push(task)
+        return lane
+
+    def fold(self, task: LiveTask) -> None:
+        """Let a task that has just been pushed be of a run, where it can."""
+        self._classes[task.priority][task.wants].fold(task)
+
+    def add_run(self, run: Run) -> None:
+        """Let a run of ready tasks stand in its lane."""
+        self._get_lane(run.sample).add_run(run)
 
     def heads(self) -> list[LiveTask]:
         """The candidates (specification section 4): the head of every lane; those of full arrays stand aside."""
@@ -123,7 +200,7 @@ class Lanes:
 
     def first_of_lane(self, task: LiveTask, count: int) -> list[LiveTask]:
         """Up to `count` ready tasks of the lane in which a task stands, in order, without disturbing it."""
-        return self._classes[task.priority][task.wants].first(count)
+        return self._classes[task.priority][task.wants].make_first(count)
 
     def first(self, count: int, place_of: Callable[[LiveTask], Any]) -> list[LiveTask]:
         """Up to `count` ready tasks in the order in which they would start by today's places (for listings).

@@ -188,6 +188,11 @@ class LiveTask:
         """Whether its start is fixed and still to come: capacity is reserved for it."""
         return self.times is not None and self.times.start_at is not None and self.attempt == 0
 
+    @property
+    def is_occurrence(self) -> bool:
+        """Whether it came of a schedule, by itself: one that a person started stands outside of every chain."""
+        return self.facts is not None and "recurring" in self.facts
+
     def read_wants(self) -> LaneName | None:
         """The lane it belongs in within its class, None for a plain one.
 
@@ -203,6 +208,27 @@ class LiveTask:
         if demand is None:
             return None if kind == PLAIN and limited is None else (kind, "", (), (), limited)
         return kind, demand.tenant, demand.names, demand.labels, limited
+
+    @property
+    def is_as_submitted(self) -> bool:
+        """Whether it is ready since its submission, and nothing but its wants, its batch and its moment tell it from
+        others: then it can be of a run (`engine/runs`)."""
+        at = self.submitted_at
+        return self.status is READY and self.ready_at == at and self.updated_at == at and _plain_of(self) == _PLAIN
+
+    @property
+    def likeness(self) -> tuple[int, ...]:
+        """Equal for tasks of one lane that are alike. It holds as long as one of them is kept."""
+        return id(self.policy), self.slots, self.max_attempts, id(self.batch), id(self.demand)
+
+    def like(self, task_id: int, seq: float, at: float) -> LiveTask:
+        """Another task like this one, submitted and ready since the moment `at`."""
+        one = LiveTask.__new__(LiveTask)
+        for put, value in zip(_PUT_ALIKE, _alike_of(self), strict=True):
+            put(one, value)
+        one.id, one.seq, one.entry = task_id, seq, None
+        one.submitted_at = one.updated_at = one.ready_at = at
+        return one
 
     def to_record(self, spec: TaskSpec = BARE_SPEC) -> TaskRecord:
         """The row of this task as it stands now."""
@@ -311,3 +337,17 @@ _stored_of = attrgetter(
 )
 _FACTS = ("outputs", "progress", "left_behind", "log", "usage", "fingerprint")
 _facts_of = attrgetter(*_FACTS)
+
+_OWN = ("id", "seq", "submitted_at", "updated_at", "ready_at", "entry")
+"""What each task of a run has of its own; `entry` is of its lane."""
+_ALIKE = tuple(name for name in LiveTask.__slots__ if name not in _OWN)
+_alike_of = attrgetter(*_ALIKE)
+_PUT_ALIKE = tuple(LiveTask.__dict__[name].__set__ for name in _ALIKE)
+_SHARED = ("status", "policy", "pool", "priority", "slots", "demand", "batch", "max_attempts", "wants")
+"""What those of one run have in common."""
+_USUAL = {"gathering": "", "start_reason": "submitted", "attempt": 0, "open_edges": 0}
+_USUAL |= dict.fromkeys(("held", "leased", "recalled", "leaving"), False)
+_PLAIN_FIELDS = tuple(name for name in _ALIKE if name not in _SHARED)
+_plain_of = attrgetter(*_PLAIN_FIELDS)
+_PLAIN = tuple(_USUAL.get(name) for name in _PLAIN_FIELDS)
+"""All the rest is as it is of a plain task that has just become ready."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
+from typing import NamedTuple
 
 import msgspec
 
@@ -309,13 +310,16 @@ class MachineLooked:
 @dataclass(slots=True)
 class SchedulesApplied:
     """Schedules were added, replaced and removed. New ones are `paused` (with a reason) when asked. One equal to
-    what is there changes nothing but a broken chain. `refreshed`: only their templates are other ones, counts go on."""
+    what is there changes nothing but a broken chain. `refreshed`: only their templates are other ones, counts go on.
+    `pausing` and `resuming` are names of what is there then that rest from now on, or go on."""
 
     specs: list[ScheduleSpec] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     paused: bool = False
     pause_reason: str | None = None
     refreshed: bool = False
+    pausing: list[str] = field(default_factory=list)
+    resuming: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -472,16 +476,34 @@ class Forget(msgspec.Struct):
 Action = Start | Stop | Revoke | SendSignal | Forget
 
 
+class Bulk(NamedTuple):
+    """New tasks, many, with ids from `first` on, that were ready at once. `samples`: a task like those of each kind, of
+    which it is the first; `kinds`: the kind of each task, None where there is but one. `told`: how many lines of the
+    history, of those beside theirs, come before them."""
+
+    first: int
+    specs: list[TaskSpec]
+    samples: list[LiveTask]
+    kinds: list[int] | None
+    told: int
+
+    def has(self, task_id: int) -> bool:
+        """Whether the task is one of these."""
+        return self.first <= task_id < self.first + len(self.specs)
+
+
 @dataclass(slots=True)
 class Effects:
     """What one or many events changed, to be committed together, and the actions to perform after that.
 
     `touched`: tasks whose state changed, by id; `new`, `edited`: the specs of those that are new or were edited.
+    `bulks`: new tasks by the thousand, which are in neither.
     `schedules`: those that changed, None: removed; `passed`: slots that became no task, by schedule, first and status.
     """
 
     touched: dict[int, LiveTask] = field(default_factory=dict)
     new: dict[int, TaskSpec] = field(default_factory=dict)
+    bulks: list[Bulk] = field(default_factory=list)
     edited: dict[int, TaskSpec] = field(default_factory=dict)
     attempts: dict[tuple[int, int], AttemptRecord] = field(default_factory=dict)
     edges: EdgeChanges = field(default_factory=EdgeChanges)
@@ -500,6 +522,26 @@ class Effects:
     schedules: dict[str, Schedule | None] = field(default_factory=dict)
     passed: dict[tuple[str, float, str], PassedSlots] = field(default_factory=dict)
     actions: list[Action] = field(default_factory=list)
+
+    def find_spec(self, task_id: int) -> TaskSpec | None:
+        """The spec of a task that is new or was edited."""
+        spec = self.edited.get(task_id) or self.new.get(task_id)
+        if spec is None and self.bulks:
+            found = (bulk.specs[task_id - bulk.first] for bulk in self.bulks if bulk.has(task_id))
+            spec = next(found, None)
+        return spec
+
+    def list_new(self, before: int, most: int) -> list[int]:
+        """The newest of the new tasks with an id below `before`, newest first."""
+        ids = [task_id for task_id in self.new if task_id < before]
+        for bulk in self.bulks:
+            end = min(before, bulk.first + len(bulk.specs))
+            ids += range(max(bulk.first, end - most), end)
+        return sorted(ids, reverse=True)[:most]
+
+    def is_new(self, task_id: int) -> bool:
+        """Whether no store knows the task yet."""
+        return task_id in self.new or any(bulk.has(task_id) for bulk in self.bulks)
 
     @property
     def edges_opened(self) -> list[Edge]:

@@ -16,7 +16,7 @@ from cronoq_cli.engine.cron import next_after
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.engine.messages import Newcomer, Submitted, WantedEdge
 from cronoq_cli.engine.passing import LEFT_OUT, MISSED, Why, pass_over, pass_run_over, tell
-from cronoq_cli.engine.recurrence import Action, Due, Reason, Run
+from cronoq_cli.engine.recurrence import Action, Due, Reason, Run, SlotRun
 from cronoq_cli.engine.schedules import LiveSchedule, put_state
 from cronoq_cli.engine.state import State
 from cronoq_cli.engine.submissions import apply_submitted
@@ -112,9 +112,29 @@ def note_clocks(state: State, now: Now) -> None:
 def look_anew(state: State, now: Now) -> None:
     """Find the next slot of every schedule again: the clock is another one. Intervals go on, by another time of day."""
     for one in state.schedules.by_name.values():
+        for task in list_live(state, one) if one.spec.reserve else ():
+            if task.attempt == 0:
+                note_start(state, one, task, now)  # set back, it is ahead of its start again
+        forget_wrong_clock(state, one, now)
         find_next(state, one, now)
         if one.spec.expr is not None:
             arm(state, one)
+
+
+def forget_wrong_clock(state: State, one: LiveSchedule, now: Now) -> None:
+    """What was decided by a clock that was far ahead is decided no more: slots count from now on, by this one. What of
+    it still waits would wait for that time to come once more, and others behind it."""
+    clock = now.wall - recurrence.jitter_of(one.name, one.spec.jitter_s)
+    warning = recurrence.find_wrong_clock(one.spec, one.state, clock + ahead_s(state, one))
+    if warning is None:
+        return
+    tell(state, one, "recurring-clock", now.wall, warning)
+    made = [task for task in list_live(state, one) if task.status in (Status.BLOCKED, Status.SCHEDULED)]
+    shift_s = now.wall - clock
+    ahead = [(task, (task.not_before or 0.0) - shift_s) for task in made if not task.attempt]
+    _take_back(state, one, [pair for pair in ahead if pair[1] > clock], now, "it was made by a clock that was wrong")
+    put_state(one, msgspec.structs.replace(one.state, decided_at=clock), now.wall)
+    state.effects.schedules[one.name] = one.schedule
 
 
 def find_next(state: State, one: LiveSchedule, now: Now) -> None:
@@ -159,17 +179,24 @@ def _decide_cron(state: State, one: LiveSchedule, now: Now) -> None:
     spec, schedules = one.spec, state.schedules
     zone = schedules.zone_of(spec)
     behind_s = recurrence.jitter_of(spec.name, spec.jitter_s)
-    clock = now.wall - behind_s + ahead_s(state, one)
+    early_s = ahead_s(state, one)
+    clock = now.wall - behind_s + early_s
     able_since = schedules.able_since - behind_s
     due = _find_single(state, one, clock, able_since)
     if due is None:
-        due = recurrence.decide_due(spec, one.state, clock, zone, able_since=able_since)
+        due = recurrence.decide_due(spec, one.state, clock, zone, able_since=able_since, ahead_s=early_s)
     if due.warning is not None:
         tell(state, one, "recurring-clock", now.wall, due.warning)
-    pass_over(state, one, MISSED, due.missed, now, more=due.more_missed)
+    if due.older is not None:
+        pass_run_over(state, one, MISSED, due.older, now)
+    pass_over(state, one, MISSED, due.missed, now)
     pass_over(state, one, LEFT_OUT, due.skipped, now)
     submitted = _submit_all(state, one, due.run, now)
-    put_state(one, recurrence.settle(spec, one.state, due, submitted=submitted, now=clock, zone=zone), now.wall)
+    before = one.state
+    after = recurrence.settle(spec, before, due, submitted=submitted, now=clock, zone=zone)
+    if spec.reserve:  # decided ahead, and yet to be shown as left out until its time has come
+        after.skips = [slot for slot in before.skips if slot > now.wall - behind_s]
+    put_state(one, after, now.wall)
 
 
 def _find_single(state: State, one: LiveSchedule, clock: float, able_since: float) -> Due | None:
@@ -203,7 +230,7 @@ def _decide_interval(state: State, one: LiveSchedule, every_s: float, now: Now) 
             pass_over(state, one, LEFT_OUT, [slot], now)
         if said.missed:
             oldest, newest = slot - (points - 1) * every_s, slot - (every_s if said.run else 0.0)
-            pass_run_over(state, one, MISSED, (oldest, newest, said.missed), now)
+            pass_run_over(state, one, MISSED, SlotRun(oldest, newest, said.missed), now)
         after.runs += _submit_all(state, one, run, now)
     recurrence.end_pause(one.state, now.wall)
     find_next(state, one, now)
@@ -276,9 +303,7 @@ def submit(state: State, one: LiveSchedule, run: Run, now: Now, fresh: list[int]
         pass_over(state, one, Why("skipped", f"{kind}: {error.message}"), [run.slot], now)
         return None
     if action is Action.CANCEL_EARLIER:
-        for task in live:
-            if task.status in LIVE:  # the end of one may have skipped others behind it
-                cancel_one(state, task, now, reason=f"replaced by {task_id}, the next occurrence")
+        _replace(state, task_id, live, now)
     _keep(one, state, task_id, run, now)
     return task_id
 
@@ -316,6 +341,24 @@ def _choose_edges(action: Action, live: list[LiveTask]) -> list[WantedEdge]:
     return []
 
 
+def _replace(state: State, task_id: int, earlier: list[LiveTask], now: Now) -> None:
+    """Let an occurrence stand for the earlier ones. What waited for its start gives its place and its age away: else
+    each would begin to wait anew in a full pool, with every period, and none ever start."""
+    task = state.tasks[task_id]
+    _inherit_place(task, [old for old in earlier if old.is_waiting and old.attempt == 0])
+    state.touch(task, now)
+    for old in earlier:
+        if old.status in LIVE:  # the end of one may have skipped others behind it
+            cancel_one(state, old, now, reason=f"replaced by {task_id}, the next occurrence")
+
+
+def _inherit_place(task: LiveTask, waiting: list[LiveTask]) -> None:
+    """The task waits for their ends, so that it stands in no lane yet."""
+    task.seq = min([task.seq, *(one.seq for one in waiting)])
+    ages = [one.ready_at for one in waiting if one.ready_at is not None]
+    task.ready_at = min(ages, default=task.ready_at)
+
+
 def _keep(one: LiveSchedule, state: State, task_id: int, run: Run, now: Now) -> None:
     at = one.state
     at.chain = task_id
@@ -338,42 +381,53 @@ def note_start(state: State, one: LiveSchedule, task: LiveTask, now: Now) -> Non
     late_at = recurrence.late_from(one.spec, counted_from)
     if late_at is not None:
         task.facts["late_at"] = late_at
-    if task.is_fixed and start_at > now.wall:
-        one.ahead[task.id] = start_at
+    if task.is_fixed and task.is_waiting and start_at > now.wall:
+        one.await_start(task.id, start_at)
+        state.effects.schedules[one.name] = one.schedule
         state.timers.arm_wall(start_at, DueKind.SCHEDULE, one.number)
 
 
 def _start_ahead(state: State, one: LiveSchedule, now: Now) -> None:
     """The start of occurrences made ahead has come: those still behind an earlier one are judged by the overlap."""
-    for task_id in [task_id for task_id, start_at in one.ahead.items() if start_at <= now.wall]:
-        del one.ahead[task_id]
+    begun = [task_id for task_id, start_at in one.ahead.items() if start_at <= now.wall]
+    if one.leave_ahead(begun):
+        state.effects.schedules[one.name] = one.schedule
+    for task_id in begun:
         task = state.tasks.get(task_id)
         if task is None or task.status is not Status.BLOCKED or not task.open_edges:
             continue
         if one.spec.overlap is Overlap.SKIP:
             state.skip(task, recurrence.SKIP_REASONS[recurrence.Earlier.LIVE], now)
         elif one.spec.overlap is Overlap.REPLACE:
-            earlier = [state.tasks.get(edge.target or 0) for edge in state.graph.list_open(task_id)]
-            for old in earlier:
-                if old is not None and old.finished_at is None:
-                    cancel_one(state, old, now, reason=f"replaced by {task_id}, the next occurrence")
+            found = (state.tasks.get(edge.target or 0) for edge in state.graph.list_open(task_id))
+            _replace(state, task_id, [old for old in found if old is not None], now)
 
 
 def withdraw(state: State, one: LiveSchedule, now: Now, reason: str, slots: set[float] | None = None) -> list[float]:
-    """Take back occurrences made ahead of their start, all or those of some slots; the slots taken back."""
-    taken = []
+    """Take back occurrences made ahead of their start, all or those of some slots; the slots taken back, in order."""
     shift_s = recurrence.jitter_of(one.name, one.spec.jitter_s)
-    for task_id, start_at in list(one.ahead.items()):
-        task = state.tasks.get(task_id)
-        slot = start_at - shift_s
-        if task is None or not task.is_waiting or (slots is not None and not any(abs(slot - s) < 0.001 for s in slots)):
-            continue
-        del one.ahead[task_id]
-        one.live.remove(task_id)
+    made = [(state.tasks.get(task_id), start_at - shift_s) for task_id, start_at in one.ahead.items()]
+    taken = [
+        (task, slot)
+        for task, slot in made
+        if task is not None and task.is_waiting and (slots is None or any(abs(slot - s) < 0.001 for s in slots))
+    ]
+    return _take_back(state, one, taken, now, reason)
+
+
+def _take_back(
+    state: State, one: LiveSchedule, taken: list[tuple[LiveTask, float]], now: Now, reason: str
+) -> list[float]:
+    """Take back these waiting occurrences, each with its slot: as if they had never been made."""
+    for task, _ in taken:
+        one.leave_ahead([task.id])
+        one.live.remove(task.id)
         (task.facts or {}).pop("recurring", None)
-        cancel_one(state, task, now, reason=reason)
-        one.state.runs -= 1
-        taken.append(round(slot, 3))
-    if taken:
-        one.state.withdrawn = sorted({*one.state.withdrawn, *taken})
-    return taken
+        task.start_reason = Reason.WITHDRAWN.value
+    for task in sorted((task for task, _ in taken), key=lambda task: -task.id):
+        cancel_one(state, task, now, reason=reason)  # the last of a chain first: the end of one skips those behind it
+    slots = sorted(round(slot, 3) for _, slot in taken)
+    one.state.runs -= len(slots)
+    if slots:
+        one.state.withdrawn = sorted({*one.state.withdrawn, *slots})
+    return slots

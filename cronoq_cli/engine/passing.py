@@ -11,7 +11,7 @@ import msgspec
 
 from cronoq_cli.engine.live import Now
 from cronoq_cli.engine.notices import note_passed
-from cronoq_cli.engine.recurrence import key_of
+from cronoq_cli.engine.recurrence import SlotRun, key_of
 from cronoq_cli.engine.schedules import LiveSchedule
 from cronoq_cli.engine.state import State
 from cronoq_cli.model.recurring import PassedSlots
@@ -32,22 +32,23 @@ MISSED = Why("missed", "nothing could run it then")
 LEFT_OUT = Why("skipped", "left out as asked")
 
 
-def pass_over(state: State, one: LiveSchedule, why: Why, slots: list[float], now: Now, *, more: bool = False) -> None:
-    """Record slots, oldest first, that become no task; `more`: still older ones that nobody counted."""
+def pass_over(state: State, one: LiveSchedule, why: Why, slots: list[float], now: Now) -> None:
+    """Record slots, oldest first, that become no task."""
     for slot in slots:
         last = one.passed
         if last is not None and (last.status, last.reason) == why and 0 <= slot - last.last_at < CLOSE_S:
+            if slot == last.last_at:  # decided once more: a pause had taken back what was decided ahead
+                continue
             longer = msgspec.structs.replace(last, last_at=slot, count=last.count + 1)
             one.passed = state.effects.passed[last.schedule, last.first_at, last.status] = longer
         else:
-            _add_row(state, one, why, PassedSlots(**_place(one, why, slot, now), last_at=slot, more=more), now)
-        more = False
+            _add_row(state, one, why, PassedSlots(**_place(one, why, slot, now), last_at=slot), now)
 
 
-def pass_run_over(state: State, one: LiveSchedule, why: Why, run: tuple[float, float, int], now: Now) -> None:
-    """Record a run of slots at once: the oldest, the newest, and how many they are."""
-    oldest, newest, count = run
-    _add_row(state, one, why, PassedSlots(**_place(one, why, oldest, now), last_at=newest, count=count), now)
+def pass_run_over(state: State, one: LiveSchedule, why: Why, run: SlotRun, now: Now) -> None:
+    """Record a run of slots at once."""
+    row = PassedSlots(**_place(one, why, run.oldest, now), last_at=run.newest, count=run.count)
+    _add_row(state, one, why, row, now)
 
 
 def _place(one: LiveSchedule, why: Why, slot: float, now: Now) -> dict[str, Any]:

@@ -49,9 +49,12 @@ def _count_anew(state: State, pool: LivePool) -> None:
         if pool.plan.fair_share:
             pool.shares.take(tenant_of(task), task.slots)
     if pool.plan.overflow in SHEDDING:
-        for task in state.tasks.values():
+        for task in state.tasks.made():
             if task.pool == pool.name:
                 pool.enter_victims(task)
+        for run in state.tasks.runs():
+            if run.sample.pool == pool.name:
+                pool.enter_all_victims(run)
 
 
 def _replan_groups(pool: LivePool, plan: PoolPlan) -> None:

@@ -17,6 +17,7 @@ from cronoq_cli.engine.live import READY, SCHEDULED, LiveTask, Now
 from cronoq_cli.engine.metering import Meter
 from cronoq_cli.engine.overload import SHEDDING, Victims
 from cronoq_cli.engine.reservations import Reservation, Reservations
+from cronoq_cli.engine.runs import Run, Tasks
 from cronoq_cli.model.lifecycle import FINAL, LIVE, WAITING, Status
 
 AHEAD_WINDOW_S = 0.25
@@ -126,7 +127,7 @@ class LivePool:
         "wanting",
     )
 
-    def __init__(self, name: str, plan: PoolPlan | int, tasks: Mapping[int, LiveTask]) -> None:
+    def __init__(self, name: str, plan: PoolPlan | int, tasks: Tasks) -> None:
         self.name = name
         self.plan = PoolPlan(plan) if isinstance(plan, int) else plan
         self.sets = [WorkerSet(self.plan.workers)]
@@ -220,6 +221,19 @@ class LivePool:
         if self.sheds and task.status in (READY, SCHEDULED):
             if not task.leased and not task.is_fixed:
                 self.victims.add(task.id, task.priority)
+
+    def enter_run(self, run: Run) -> None:
+        """The tasks of a run have come."""
+        sample, count = run.sample, len(run)
+        self.counts[READY] += count
+        self._count_ready(sample, count)
+        self.enter_all_victims(run)
+
+    def enter_all_victims(self, run: Run) -> None:
+        """Let all tasks of a run be such that may be shed, where this pool sheds."""
+        if self.sheds:
+            for task_id in run:
+                self.victims.add(task_id, run.sample.priority)
 
     def forget_waiting(self, task: LiveTask) -> None:
         """A task waits no more here: it has started, or ended, or gone to another pool."""

@@ -5,8 +5,12 @@ What the runner says of running attempts comes later, as events (`ends`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+import msgspec
+
+from cronoq_cli.engine.bulk import restore_run
 from cronoq_cli.engine.core import Engine
 from cronoq_cli.engine.fixed import arm_expiry, restore_reservation
 from cronoq_cli.engine.graph import decide_edge
@@ -18,8 +22,20 @@ from cronoq_cli.model.lifecycle import LIVE, Status, Trigger
 from cronoq_cli.model.task import Batch, Edge, TaskRecord
 
 
+class KeptRun(Protocol):
+    """Ready tasks that are alike: their ids, ascending, and the record of the first."""
+
+    ids: Sequence[int]
+    record: TaskRecord
+
+
 class Kept(Protocol):
     """What recovery reads; the store's LiveState has this shape."""
+
+    @property
+    def runs(self) -> Sequence[KeptRun]:
+        """Tasks beside those of `tasks`."""
+        ...
 
     tasks: list[TaskRecord]
     edges: list[Edge]
@@ -41,14 +57,38 @@ def restore(engine: Engine, kept: Kept, now: Now) -> list[int]:
             state.pools[name].meter.restore(stored.get("meter"))
     for batch in kept.batches:
         state.add_batch(batch)
-    orphans = [record.id for record in kept.tasks if _restore_task(state, record, now)]
+    apart = [record for run in kept.runs if not _restore_run(state, run) for record in _expand(run)]
+    orphans = [record.id for record in (*kept.tasks, *apart) if _restore_task(state, record, now)]
     for edge in kept.edges:
         _restore_edge(state, edge)
-    for task in state.tasks.values():
+    for task in list(state.tasks.made()):
         _settle(state, task, now)
+        state.fold(task)
     _judge_stale_edges(state, now)
     _end_stale_members(state, now)
     return orphans
+
+
+def _restore_run(state: State, run: KeptRun) -> bool:
+    """Take tasks in as a run; False when they cannot start as things are sized and named now: each is judged then."""
+    record, pool = run.record, state.pools.get(run.record.spec.pool)
+    sample = LiveTask.from_record(record, state.policy_of(record.spec))
+    if pool is None or not sample.is_as_submitted or not state.fits(sample, pool):
+        return False
+    state.intern(sample)
+    if record.batch is not None:
+        sample.join(record.batch, state.batches.get(record.batch))
+        if sample.batch is not None:
+            sample.batch.kept += len(run.ids) - 1
+    restore_run(sample, run.ids, pool)
+    state.next_id = max(state.next_id, run.ids[-1] + 1)
+    state.last_seq = max(state.last_seq, run.ids[-1] + sample.seq - sample.id)
+    return True
+
+
+def _expand(run: KeptRun) -> Iterator[TaskRecord]:
+    shift = run.record.seq - run.record.id
+    return (msgspec.structs.replace(run.record, id=task_id, seq=task_id + shift) for task_id in run.ids)
 
 
 def _restore_task(state: State, record: TaskRecord, now: Now) -> bool:
@@ -102,7 +142,7 @@ def _settle(state: State, task: LiveTask, now: Now) -> None:
 
 def _judge_stale_edges(state: State, now: Now) -> None:
     """Edges on tasks that are not kept: those set aside as failed because their rows were damaged."""
-    for task in list(state.tasks.values()):
+    for task in list(state.tasks.made()):
         for edge in state.graph.list_open(task.id):
             if edge.target is None or edge.target in state.tasks:
                 continue
@@ -115,7 +155,7 @@ def _judge_stale_edges(state: State, now: Now) -> None:
 
 def _end_stale_members(state: State, now: Now) -> None:
     """Members of a group whose task is not kept: its row was damaged, and it was set aside as failed."""
-    for task in list(state.tasks.values()):
+    for task in list(state.tasks.made()):
         if task.gathered_by is not None and task.status in LIVE and task.gathered_by not in state.tasks:
             task.reason = f"{task.gathered_by} could not be read"
             state.move(task, Trigger.GATHERED, Status.FAILED, now)

@@ -16,12 +16,13 @@ from typing import Any
 import msgspec
 
 from cronoq_cli.engine.cron import EVERY, REBOOT, next_after, parse_cron, previous_before
+from cronoq_cli.engine.cron_count import count_between
 from cronoq_cli.engine.resources import CATCH_UP
 from cronoq_cli.errors import InvalidError, UsageError
 from cronoq_cli.model.cron_expression import CronExpression
 from cronoq_cli.model.duration import parse_positive_duration
 from cronoq_cli.model.moment import format_utc
-from cronoq_cli.model.recurring import CatchUp, Overlap, ScheduleSpec, ScheduleState
+from cronoq_cli.model.recurring import WITHDRAWN, CatchUp, Overlap, ScheduleSpec, ScheduleState
 from cronoq_cli.model.task import OnLost, OnMiss, Priority, TaskSpec
 
 MOST_MISSED, MOST_CAUGHT_UP = 100, 1000
@@ -39,6 +40,8 @@ class Reason(StrEnum):
     SCHEDULED = "scheduled"
     CATCH_UP = "catch-up"
     MANUAL = "manual"
+    WITHDRAWN = WITHDRAWN
+    """It does not: it was made to reserve its start, and taken back with the schedule or for a slot left out."""
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -48,17 +51,25 @@ class Run(msgspec.Struct, frozen=True):
     reason: Reason
 
 
+class SlotRun(msgspec.Struct, frozen=True):
+    """Slots in a row that are counted and not named: the oldest, the newest, and how many they are."""
+
+    oldest: float
+    newest: float
+    count: int
+
+
 class Due(msgspec.Struct, kw_only=True):
     """What one look at a schedule says: `run` oldest first, `missed` and `skipped` to record, all slots in order.
 
-    `more_missed`: more slots than `missed` names were missed. `decided_at` is the newest slot decided by this look.
+    `older`: still older slots were missed, too many to name. `decided_at` is the newest slot decided by this look.
     `warning`: the stored state was not believable. `settle` makes the new state of it.
     """
 
     run: list[Run] = []
     missed: list[float] = []
     skipped: list[float] = []
-    more_missed: bool = False
+    older: SlotRun | None = None
     decided_at: float
     warning: str | None = None
 
@@ -111,35 +122,29 @@ def find_next_slot(spec: ScheduleSpec, state: ScheduleState, now: float, zone: t
     return slot if slot is not None and (spec.until is None or slot <= spec.until) else None
 
 
-def list_next_slots(
-    spec: ScheduleSpec, state: ScheduleState, now: float, zone: tzinfo, n: int, *, ahead: bool = False
-) -> list[float]:
-    """The next `n` slots of a cron schedule that are still to be decided, none of them left out.
-
-    `ahead`: also decided ones later than `now`, which a reserving schedule has made tasks already."""
-    if ahead and spec.reserve and state.decided_at > now:
-        state = msgspec.structs.replace(state, decided_at=now)
+def list_next_slots(spec: ScheduleSpec, state: ScheduleState, now: float, zone: tzinfo, n: int) -> list[float]:
+    """The next `n` slots of a cron schedule: those to be decided, and those that are tasks ahead of their start."""
     expression, slots = parse_when(spec), list[float]()
     slot = find_next_slot(spec, state, now, zone)
     most = n if spec.max_runs is None else min(n, spec.max_runs - state.runs)
     while expression is not None and slot is not None and len(slots) < most:
         if spec.until is not None and slot > spec.until:
             break
-        if slot not in state.skips:
+        if slot not in state.skips and slot not in state.ahead:
             slots.append(slot)
         slot = next_after(expression, slot, zone) if len(slots) < most else None
-    return slots
+    return sorted([*slots, *(slot for slot in state.ahead if slot > now)])[:n]
 
 
 def list_next_starts(spec: ScheduleSpec, state: ScheduleState, now: float, zone: tzinfo, n: int) -> list[float]:
     """The next `n` starts after `now`, jitter included; of an interval as far as the machine stays awake."""
-    if not goes_on(spec, state):
+    if not goes_on(spec, state) and not state.ahead:
         return []
     if spec.every_s is None:
         shift_s = jitter_of(spec.name, spec.jitter_s)
         if now - shift_s > state.decided_at:
             state = msgspec.structs.replace(state, decided_at=now - shift_s)
-        return [slot + shift_s for slot in list_next_slots(spec, state, now - shift_s, zone, n, ahead=True)]
+        return [slot + shift_s for slot in list_next_slots(spec, state, now - shift_s, zone, n)]
     if state.next_at is None:
         return []
     begin = max(now, state.paused_until or now) if state.paused else now
@@ -198,34 +203,50 @@ def _begin_of(state: ScheduleState, now: float, backstep_s: float = BACKSTEP_S) 
     return begin
 
 
+def find_wrong_clock(spec: ScheduleSpec, state: ScheduleState, now: float) -> str | None:
+    """What is to be said of a decided slot that only a clock that was wrong can have decided; None: all is well."""
+    if spec.expr is None or state.decided_at <= now + _backstep_s(spec):
+        return None
+    return f"the last slot {format_utc(state.decided_at)} lies in the future: the clock was wrong, passed over"
+
+
 def is_paused(state: ScheduleState, now: float) -> bool:
     """Whether slots that fall due now are passed over."""
     return state.paused and (state.paused_until is None or now < state.paused_until)
 
 
-def decide_due(spec: ScheduleSpec, state: ScheduleState, now: float, zone: tzinfo, *, able_since: float) -> Due:
+def decide_due(
+    spec: ScheduleSpec,
+    state: ScheduleState,
+    now: float,
+    zone: tzinfo,
+    *,
+    able_since: float,
+    ahead_s: float = 0.0,
+) -> Due:
     """What is to be done at `now` with the slots of a cron schedule behind those already decided.
 
     `able_since` is the moment from which something could run them: the start of the daemon, the end of a suspend, the
     far side of a jump of the clock. Slots before it were missed and are left to catch-up; later ones are due. Slots of
-    a pause are passed over and not missed.
+    a pause are passed over and not missed. `ahead_s`: by so much `now` is ahead, for those that are to reserve their
+    start; what was missed is as old as it is.
     """
     expression = parse_when(spec)
-    warning, backstep_s = None, _backstep_s(spec)
-    if state.decided_at > now + backstep_s:
-        warning = f"the last slot {format_utc(state.decided_at)} lies in the future: the clock was wrong, passed over"
+    warning, backstep_s = find_wrong_clock(spec, state, now), _backstep_s(spec)
     if expression is None or is_paused(state, now):
         return Due(decided_at=now if warning else max(now, state.decided_at), warning=warning)
     begin, end = _begin_of(state, now, backstep_s), now if spec.until is None else min(now, spec.until)
     most = MOST_CAUGHT_UP if spec.catch_up is CatchUp.ALL else MOST_MISSED
     slots, more = gather_slots(expression, begin, end, zone, most)
-    run, missed = _choose(spec, expression, [slot for slot in slots if slot not in state.skips], now, zone, able_since)
+    older = count_older(expression, state.skips, begin, slots[0], zone) if more else None
+    wanted = [slot for slot in slots if slot not in state.skips]
+    run, missed = _choose(spec, expression, wanted, now - ahead_s, zone, able_since)
     left = None if spec.max_runs is None else max(0, spec.max_runs - state.runs)
     return Due(
         run=run[:left],
         missed=[] if left == 0 else missed,
         skipped=[slot for slot in slots if slot in state.skips],
-        more_missed=more and left != 0,
+        older=None if left == 0 else older,
         decided_at=slots[-1] if slots else begin,
         warning=warning,
     )
@@ -274,6 +295,17 @@ def gather_slots(
         slots.append(slot)
         slot = previous_before(expression, slot, zone)
     return slots[::-1], slot is not None and slot > after
+
+
+def count_older(
+    expression: CronExpression, skips: list[float], after: float, before: float, zone: tzinfo
+) -> SlotRun | None:
+    """The slots in (after, before) without those left out, as one run."""
+    oldest, newest = next_after(expression, after, zone), previous_before(expression, before, zone)
+    if oldest is None or newest is None or newest < oldest:
+        return None
+    count = count_between(expression, math.ceil(oldest) - 1, math.floor(newest), zone)
+    return SlotRun(oldest, newest, count - sum(oldest <= slot <= newest for slot in skips))
 
 
 def default_within_s(expression: CronExpression, slot: float, zone: tzinfo) -> float:
@@ -472,11 +504,13 @@ def late_from(spec: ScheduleSpec, start_at: float) -> float | None:
 
 
 def manual_spec(spec: ScheduleSpec, now: float) -> TaskSpec:
-    """The task of `recurring run`: no key and no start, so that twice is two runs and no slot is touched."""
+    """The task of `recurring run`: no key and no start, so that twice is two runs and no slot is touched. A deadline
+    counts from now on."""
     return msgspec.structs.replace(
         spec.template,
         key=None,
         not_before=None,
+        deadline=None if spec.deadline_after_s is None else now + spec.deadline_after_s,
         on_lost=OnLost.COUNT,
         tags={**spec.template.tags, "recurring": spec.name},
         recurring=spec.name,

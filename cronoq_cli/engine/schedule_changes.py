@@ -25,14 +25,24 @@ from cronoq_cli.engine.messages import (
     ZoneChanged,
 )
 from cronoq_cli.engine.notices import subject_of
-from cronoq_cli.engine.occurrences import arm, decide, find_next, look_anew, note_clocks, note_start, react_to, withdraw
-from cronoq_cli.engine.passing import tell
+from cronoq_cli.engine.occurrences import (
+    arm,
+    decide,
+    find_next,
+    forget_wrong_clock,
+    look_anew,
+    note_clocks,
+    note_start,
+    react_to,
+    withdraw,
+)
+from cronoq_cli.engine.passing import LEFT_OUT, pass_over, tell
 from cronoq_cli.engine.recurrence import Reason
 from cronoq_cli.engine.schedules import LiveSchedule, put_state
 from cronoq_cli.engine.state import State
 from cronoq_cli.engine.submissions import apply_submitted, check_fits
 from cronoq_cli.engine.timers import Due
-from cronoq_cli.model.recurring import Schedule, ScheduleSpec, ScheduleState
+from cronoq_cli.model.recurring import Overlap, Schedule, ScheduleSpec, ScheduleState
 
 # -- add, replace, remove --------------------------------------------------------------------------------------------
 
@@ -41,7 +51,8 @@ def apply_schedules_applied(state: State, event: SchedulesApplied, now: Now) -> 
     """Add, replace and remove schedules, all or none. Raises InvalidError for what can never run, NotFoundError."""
     for spec in event.specs:
         check_schedule(state, spec, now)
-    for name in event.removed:
+    new = {spec.name for spec in event.specs}
+    for name in (*event.removed, *(one for one in (*event.pausing, *event.resuming) if one not in new)):
         state.schedules.get(name)
     result = SchedulesKept()
     for name in event.removed:
@@ -58,6 +69,12 @@ def apply_schedules_applied(state: State, event: SchedulesApplied, now: Now) -> 
         else:
             _replace(state, former, spec, event, now)
             result.replaced.append(spec.name)
+    for name in event.pausing:
+        if name not in result.added:  # those are paused from the beginning
+            rest = SchedulesPaused([name], reason=event.pause_reason)
+            _pause(state, state.schedules.get(name), rest, now)
+    for name in event.resuming:
+        _resume(state, state.schedules.get(name), now)
     return result
 
 
@@ -69,8 +86,8 @@ def check_schedule(state: State, spec: ScheduleSpec, now: Now) -> None:
 
 
 def _add(state: State, spec: ScheduleSpec, event: SchedulesApplied, now: Now) -> None:
-    at = ScheduleState(decided_at=now.wall, paused=event.paused)
-    at.pause_reason = event.pause_reason if event.paused else None
+    at = ScheduleState(decided_at=now.wall, paused=event.paused or spec.name in event.pausing)
+    at.pause_reason = event.pause_reason if at.paused else None
     _begin_timing(state, spec, at, now)
     one = state.schedules.add(Schedule(spec=spec, state=at, added_at=now.wall, updated_at=now.wall))
     _begin(state, one, "recurring-added", now)
@@ -95,7 +112,7 @@ def _replace(state: State, former: LiveSchedule, spec: ScheduleSpec, event: Sche
     """Another spec under the same name: what runs goes on and belongs to it, so does a pause; counts begin anew."""
     withdraw(state, former, now, "the schedule was replaced")
     before = former.state
-    at = msgspec.structs.replace(before, skips=list(before.skips))
+    at = msgspec.structs.replace(before, skips=list(before.skips), ahead=[])
     if not event.refreshed:
         at.runs = at.failures = at.skip_points = 0
         at.broken, at.skips = False, []
@@ -135,23 +152,31 @@ def apply_schedules_paused(state: State, event: SchedulesPaused, now: Now) -> li
     """No new occurrences of these; the names. What was made ahead of its start is taken back."""
     chosen = state.schedules.choose(event.names)
     for one in chosen:
-        taken = withdraw(state, one, now, "the schedule was paused")
-        at = msgspec.structs.replace(one.state, paused=True, paused_until=event.until, pause_reason=event.reason)
-        if taken:
-            at.decided_at = min(at.decided_at, now.wall)
-        _change(state, one, at, now, "recurring-paused", event.reason)
+        _pause(state, one, event, now)
     return [one.name for one in chosen]
+
+
+def _pause(state: State, one: LiveSchedule, event: SchedulesPaused, now: Now) -> None:
+    taken = withdraw(state, one, now, "the schedule was paused")
+    at = msgspec.structs.replace(one.state, paused=True, paused_until=event.until, pause_reason=event.reason)
+    if taken:
+        at.decided_at = min(at.decided_at, now.wall)
+    _change(state, one, at, now, "recurring-paused", event.reason)
 
 
 def apply_schedules_resumed(state: State, event: SchedulesResumed, now: Now) -> list[str]:
     """Occurrences again, of these; the names."""
     chosen = state.schedules.choose(event.names)
     for one in chosen:
-        at = recurrence.resume(one.state, now.wall)
-        if one.spec.every_s is not None and one.state.paused:
-            at.awake_at = now.awake
-        _change(state, one, at, now, "recurring-resumed", None)
+        _resume(state, one, now)
     return [one.name for one in chosen]
+
+
+def _resume(state: State, one: LiveSchedule, now: Now) -> None:
+    at = recurrence.resume(one.state, now.wall)
+    if one.spec.every_s is not None and one.state.paused:
+        at.awake_at = now.awake
+    _change(state, one, at, now, "recurring-resumed", None)
 
 
 def _change(state: State, one: LiveSchedule, at: ScheduleState, now: Now, kind: str, message: str | None) -> None:
@@ -165,11 +190,26 @@ def _change(state: State, one: LiveSchedule, at: ScheduleState, now: Now, kind: 
 def apply_slots_skipped(state: State, event: SlotsSkipped, now: Now) -> None:
     """Leave slots out; one that was made a task ahead of its start is taken back and recorded as left out."""
     one = state.schedules.get(event.name)
-    withdraw(state, one, now, "left out as asked", set(event.slots))
+    if one.spec.overlap is Overlap.QUEUE_ON_SUCCESS:
+        _unchain(state, one, set(event.slots), now)
+    else:
+        taken = withdraw(state, one, now, LEFT_OUT.reason, set(event.slots))
+        pass_over(state, one, LEFT_OUT, taken, now)  # they are decided already: nothing comes by to do it
     at = one.state
     skips = sorted({*at.skips, *event.slots})
     at = msgspec.structs.replace(at, skips=skips, skip_points=at.skip_points + event.points)
     _change(state, one, at, now, "recurring-skip", None)
+
+
+def _unchain(state: State, one: LiveSchedule, slots: set[float], now: Now) -> None:
+    """Of starts made ahead, each behind the success of the one before, none may be taken out: all from the first to be
+    left out on are taken back, and decided once more."""
+    shift_s = recurrence.jitter_of(one.name, one.spec.jitter_s)
+    made = {round(start_at - shift_s, 3) for start_at in one.ahead.values()}
+    first = min(made & slots, default=None)
+    if first is not None:
+        withdraw(state, one, now, LEFT_OUT.reason, {slot for slot in made if slot >= first})
+        put_state(one, msgspec.structs.replace(one.state, decided_at=first - 0.001), now.wall)
 
 
 def apply_occurrence_asked(state: State, event: OccurrenceAsked, now: Now) -> int:
@@ -223,8 +263,9 @@ def restore_schedules(state: State, kept: Iterable[Schedule], now: Now) -> None:
     schedules.seen = now
     for schedule in kept:
         one = schedules.add(schedule)
+        one.state.ahead = []  # found again with the tasks
         _rebase(state, one, now)
-    for task in sorted(state.tasks.values(), key=lambda task: task.id):
+    for task in sorted(state.tasks.made(), key=lambda task: task.id):
         name = None if task.facts is None else task.facts.get("recurring")
         found = None if name is None else schedules.by_name.get(name)
         if found is not None:
@@ -236,6 +277,7 @@ def restore_schedules(state: State, kept: Iterable[Schedule], now: Now) -> None:
             one.armed_at = now.wall
             state.timers.arm_wall(now.wall, Due.SCHEDULE, one.number)
         else:
+            forget_wrong_clock(state, one, now)
             find_next(state, one, now)
             arm(state, one)
 

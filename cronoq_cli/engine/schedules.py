@@ -14,7 +14,7 @@ from datetime import UTC, tzinfo
 import msgspec
 
 from cronoq_cli.engine.live import Now
-from cronoq_cli.engine.recurrence import Run
+from cronoq_cli.engine.recurrence import Run, jitter_of
 from cronoq_cli.errors import NotFoundError
 from cronoq_cli.model.moment import load_zone
 from cronoq_cli.model.recurring import PassedSlots, Schedule, ScheduleSpec, ScheduleState
@@ -60,6 +60,22 @@ class LiveSchedule:
     def name(self) -> str:
         """Its name."""
         return self.schedule.spec.name
+
+    def await_start(self, task_id: int, start_at: float) -> None:
+        """An occurrence is a task ahead of its start; its slot is what comes next."""
+        self.ahead[task_id] = start_at
+        self._keep_ahead()
+
+    def leave_ahead(self, task_ids: Iterable[int]) -> bool:
+        """These are ahead of their start no more: it has come, or they ended or began without it; whether any was."""
+        found = [task_id for task_id in task_ids if self.ahead.pop(task_id, None) is not None]
+        if found:
+            self._keep_ahead()
+        return bool(found)
+
+    def _keep_ahead(self) -> None:
+        shift_s = jitter_of(self.name, self.spec.jitter_s)
+        self.state.ahead = sorted(round(start_at - shift_s, 3) for start_at in self.ahead.values())
 
 
 @dataclass(slots=True)

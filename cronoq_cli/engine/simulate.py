@@ -25,6 +25,7 @@ from cronoq_cli.engine.messages import (
     TimePassed,
     WantedEdge,
 )
+from cronoq_cli.engine.runs import NEVER
 from cronoq_cli.engine.simulated import Arrival, Outcome, PlannedRun, PoolUse, SimulatedTask
 from cronoq_cli.engine.submissions import check_fits
 from cronoq_cli.errors import ConflictError, InvalidError, TryLaterError
@@ -108,6 +109,7 @@ class Simulation:
         self._begun = True
         state = self.engine.state
         state.leases = False
+        state.tasks.bulk = NEVER
         for pool in state.pools.values():
             self._uses[pool.name] = PoolUse(pool.name, pool.capacity)
             self._there[pool.name] = 0.0

@@ -20,6 +20,7 @@ from cronoq_cli.engine.messages import Effects, Revoke
 from cronoq_cli.engine.notices import Incidents, note_end, note_start
 from cronoq_cli.engine.pools import LivePool
 from cronoq_cli.engine.resources import Resources
+from cronoq_cli.engine.runs import Tasks
 from cronoq_cli.engine.schedules import Schedules
 from cronoq_cli.engine.sharing import TotalWorkers
 from cronoq_cli.engine.statistics import RunTimes
@@ -42,7 +43,7 @@ class State:
 
     policy_of: PolicyOf
     scoring: Scoring = field(default_factory=Scoring)
-    tasks: dict[int, LiveTask] = field(default_factory=dict)
+    tasks: Tasks = field(default_factory=Tasks)
     keys: dict[str, int] = field(default_factory=dict)
     pools: dict[str, LivePool] = field(default_factory=dict)
     batches: dict[int, LiveBatch] = field(default_factory=dict)
@@ -83,6 +84,8 @@ class State:
     """As long as fewer tasks are live, no pool and no total is full."""
     scales: bool = False
     """Whether any pool is autoscaled."""
+    limited: bool = False
+    """Whether any pool goes by limits of the machine's."""
     incidents: Incidents = field(default_factory=Incidents)
     meters_due_at: float = -inf
     """When, on the awake clock, the pools' meters are written down again, should something happen then."""
@@ -96,6 +99,7 @@ class State:
         """Keep in mind what any of the pools' plans asks for."""
         plans = [pool.plan for pool in self.pools.values()]
         self.scales = any(plan.autoscale is not None for plan in plans)
+        self.limited = any(plan.limits is not None for plan in plans)
         bounds = [self.max_pending, *(plan.max_pending for plan in plans)]
         self.roomy_below = min((bound for bound in bounds if bound is not None), default=inf)
 
@@ -275,10 +279,19 @@ class State:
             pool.unfit[task.id] = task
             return
         pool.lanes.push(task)
+        self.wake_for_ready(pool)
+
+    def wake_for_ready(self, pool: LivePool) -> None:
+        """Something has become ready in a pool: it may start, go before a lease, or be given ahead."""
         if pool.leased:
             pool.contested = True
         if pool.leased or self.leases or pool.wanting or not pool.is_simple or pool.busy < pool.workers:
-            self.woken[task.pool] = None
+            self.woken[pool.name] = None
+
+    def fold(self, task: LiveTask) -> None:
+        """Let a task that has been settled, and that nobody will change on the way, be of a run where it can."""
+        if task.status is READY and task.entry is not None:
+            self.pools[task.pool].lanes.fold(task)
 
     def fits(self, task: LiveTask, pool: LivePool) -> bool:
         """Whether what it wants is there at all, as pools and resources are sized now."""
@@ -360,7 +373,7 @@ class State:
         task.finished_at = now.wall
         task.due_at = task.due_awake = None
         self.effects.ended.append(task.id)
-        if task.facts is not None and "recurring" in task.facts:
+        if task.is_occurrence:
             self.over.append(task)
         if task.key is not None and self.keys.get(task.key) == task.id:
             del self.keys[task.key]
@@ -371,7 +384,7 @@ class State:
             self.forget_edges(task)
         if task.batch is not None:
             self._count_failure(task.batch, task)
-        if self.incidents.by_pool or task.facts is not None:
+        if self.incidents.by_pool or task.is_occurrence:
             self._note(note_end, task, now)
         if task.gathered_by is not None:
             self.deserted.add(task.gathered_by)
@@ -388,8 +401,12 @@ class State:
 
     def note_start(self, task: LiveTask, now: Now) -> None:
         """A task started: hooks and pings may be told of it."""
-        if task.attempt == 1 and (self.incidents.by_pool or task.facts is not None):
+        if task.attempt == 1 and (self.incidents.by_pool or task.is_occurrence):
             self._note(note_start, task, now)
+        if task.facts is not None and "recurring" in task.facts:
+            one = self.schedules.by_name.get(task.facts["recurring"])
+            if one is not None and one.leave_ahead([task.id]):  # started before its time
+                self.effects.schedules[one.name] = one.schedule
 
     def _note(self, note: Note, task: LiveTask, now: Now) -> None:
         """Occurrences that a person started tell nothing: who did is looking."""

@@ -5,29 +5,36 @@ Also final tasks that are to live again. References are resolved by the caller; 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from cronoq_cli.engine.bounds import NoRoomError, make_room
+from cronoq_cli.engine.bulk import find_alike, make_samples, queue
 from cronoq_cli.engine.demand import read_demand
 from cronoq_cli.engine.edges import find_target, open_edges
 from cronoq_cli.engine.fixed import arm_expiry, release_all, reserve_all
-from cronoq_cli.engine.graph import describe_cycle, find_cycle_among
+from cronoq_cli.engine.graph import CYCLE_HINT, describe_cycle, find_cycle_among
 from cronoq_cli.engine.live import BLOCKED, LiveBatch, LiveTask, Now, read_occurrence
 from cronoq_cli.engine.messages import Accepted, Newcomer, Retried, Revival, Submitted, WantedEdge
+from cronoq_cli.engine.pools import LivePool
 from cronoq_cli.engine.state import State
 from cronoq_cli.engine.timers import Due
 from cronoq_cli.engine.verbs import cancel_one
 from cronoq_cli.errors import ConflictError, InvalidError
 from cronoq_cli.model.lifecycle import BAD_ENDS, Trigger
 from cronoq_cli.model.task import Batch, Condition, Dependency, Edge, TaskRecord, TaskSpec
+from cronoq_cli.model.words import hint_for
 
 # -- judging -------------------------------------------------------------------------------------------------------
 
 
 def apply_submitted(state: State, event: Submitted, now: Now) -> Accepted:
     """Queue a submission. Raises InvalidError (pool, slots, cycle, key twice) or ConflictError (key refused)."""
+    if len(event.newcomers) >= state.tasks.bulk and (not event.batch or event.members == len(event.newcomers)):
+        accepted = _queue_in_bulk(state, event, now)
+        if accepted is not None:
+            return accepted
     existing = _judge(state, event.newcomers)
     ids = _choose_ids(state, len(event.newcomers), existing)
     newcomers = event.newcomers
@@ -35,24 +42,51 @@ def apply_submitted(state: State, event: Submitted, now: Now) -> Accepted:
     _check_cycle(state, newcomers, ids, fresh)
     _find_place(state, newcomers, ids, fresh, now)
     batch = _open_batch(state, event, ids, existing) if event.batch else None
+    if any(newcomers[index].spec.after for index in fresh):
+        _name_members(newcomers, ids, fresh)
     for index in fresh:
-        if newcomers[index].spec.after:
-            _name_members(newcomers[index].spec, ids)
         _add(state, newcomers[index], ids[index], now, batch if index < event.members else None)
     for index in fresh:
-        _connect(state, newcomers, ids, index, now)
+        state.fold(_connect(state, newcomers, ids, index, now))
     duplicates = {ids[index] for index in existing} if existing else set()
     return Accepted(ids, duplicates, None if batch is None else batch.record.first)
 
 
-def _name_members(spec: TaskSpec, ids: list[int]) -> None:
-    """Let dependencies on members of the same submission (`#N`) be known by their ids from now on."""
-    spec.after = [
-        Dependency(str(ids[int(one.ref[1:])]), one.condition) if one.ref.startswith("#") else one for one in spec.after
-    ]
+def _queue_in_bulk(state: State, event: Submitted, now: Now) -> Accepted | None:
+    """Queue a submission as runs; None when not all of it can be. Raises alike."""
+    newcomers = event.newcomers
+    alike = find_alike(newcomers)
+    if alike is None:
+        return None
+    specs = [newcomers[index].spec for index in alike.firsts]
+    for spec in specs:
+        check_fits(state, spec)
+    samples = make_samples(state, specs, now)
+    if samples is None:
+        return None
+    ids = range(state.next_id, state.next_id + len(newcomers))
+    _find_place(state, newcomers, ids, range(len(ids)), now)
+    batch = _open_batch(state, event, ids, {}) if event.batch else None
+    return Accepted(queue(state, newcomers, alike, samples, batch), batch=None if batch is None else batch.record.first)
 
 
-def _find_place(state: State, newcomers: list[Newcomer], ids: list[int], fresh: Sequence[int], now: Now) -> None:
+def _name_members(newcomers: list[Newcomer], ids: list[int], fresh: Sequence[int]) -> None:
+    """Let dependencies on members of the same submission (`#N`, or a key) be known by their ids from now on."""
+    keys = {newcomer.spec.key: task_id for newcomer, task_id in zip(newcomers, ids, strict=True)}
+    for index in fresh:
+        spec = newcomers[index].spec
+        if spec.after:
+            spec.after = [_name_member(one, keys, ids) for one in spec.after]
+
+
+def _name_member(one: Dependency, keys: Mapping[str | None, int], ids: list[int]) -> Dependency:
+    if one.ref.startswith("#"):
+        return Dependency(str(ids[int(one.ref[1:])]), one.condition)
+    member = keys.get(one.ref)
+    return one if member is None else Dependency(one.ref, one.condition, member)
+
+
+def _find_place(state: State, newcomers: list[Newcomer], ids: Sequence[int], fresh: Sequence[int], now: Now) -> None:
     """Reserve for fixed starts and make room where what waits is bounded; both or nothing."""
     fixed = {}
     for index in fresh:
@@ -77,7 +111,11 @@ def _judge(state: State, newcomers: list[Newcomer]) -> dict[int, int]:
         check_fits(state, spec)
         if spec.key is not None:
             if spec.key in keys:
-                raise InvalidError(f"key {spec.key!r} stands twice in one submission", code="key-twice")
+                raise InvalidError(
+                    f"key {spec.key!r} stands twice in one submission",
+                    hint="each task has a key of its own",
+                    code="key-twice",
+                )
             keys.add(spec.key)
         found = newcomer.existing if newcomer.existing is not None else _find_live(state, spec)
         if found is not None:
@@ -95,7 +133,9 @@ def check_fits(state: State, spec: TaskSpec) -> None:
     labels = () if demand is None else demand.labels
     if labels and not any(one.serves(labels) for one in pool.sets):
         wanted = ", ".join(f"{k}={v}" for k, v in labels)
-        raise InvalidError(f"no workers of pool {pool.name!r} have {wanted}", code="no-such-workers")
+        raise InvalidError(
+            f"no workers of pool {pool.name!r} have {wanted}", hint=_tell_labels(pool), code="no-such-workers"
+        )
     if not pool.can_ever_fit(spec.slots, labels):
         what = "1 slot" if spec.slots == 1 else f"{spec.slots} slots"
         raise InvalidError(
@@ -113,10 +153,16 @@ def check_fits(state: State, spec: TaskSpec) -> None:
         _check_group(state, spec, spec.group)
 
 
+def _tell_labels(pool: LivePool) -> str:
+    """What workers with labels a pool has."""
+    known = {", ".join(f"{name}={value}" for name, value in one.labels.items()) for one in pool.sets if one.labels}
+    return f"its groups have {'; '.join(sorted(known))}" if known else f"[[pools.{pool.name}.groups]] makes some"
+
+
 def _check_group(state: State, spec: TaskSpec, group: str) -> None:
     if group not in state.groups:
-        known = ", ".join(sorted(state.groups)) or "none"
-        raise InvalidError(f"unknown group {group!r}", hint=f"known: {known}", code="unknown-group")
+        hint = hint_for(group, sorted(state.groups)) if state.groups else "[groups.NAME] in the configuration makes one"
+        raise InvalidError(f"unknown group {group!r}", hint=hint, code="unknown-group")
     if spec.start_at is not None or spec.not_before is not None:
         raise InvalidError(
             "a task of a group has no start time of its own", hint="leave out --group or the time", code="group-start"
@@ -132,7 +178,9 @@ def _find_live(state: State, spec: TaskSpec) -> int | None:
 def _refuse_if_asked(spec: TaskSpec, found: int) -> None:
     if spec.if_exists == "refuse":
         what = f"key {spec.key!r} is taken by" if spec.key else "the same command was submitted as"
-        raise ConflictError(f"{what} task {found}", code="exists")
+        raise ConflictError(
+            f"{what} task {found}", hint="--if-exists return prints its id, replace cancels it", code="exists"
+        )
 
 
 def _choose_ids(state: State, count: int, existing: dict[int, int]) -> list[int]:
@@ -165,7 +213,7 @@ def _check_cycle(state: State, newcomers: list[Newcomer], ids: list[int], fresh:
         cycle = cycle or state.graph.find_cycle(task_id, wants[task_id], {**answered, **wants})
     if cycle is not None:
         names = {ids[index]: newcomers[index].spec.key or f"#{index + 1}" for index in fresh}
-        raise InvalidError("dependency cycle: " + describe_cycle(cycle, names), code="cycle")
+        raise InvalidError("dependency cycle: " + describe_cycle(cycle, names), hint=CYCLE_HINT, code="cycle")
 
 
 def _list_targets(state: State, edges: list[WantedEdge], ids: list[int], keys: dict[str | None, int]) -> list[int]:
@@ -184,7 +232,7 @@ def _list_targets(state: State, edges: list[WantedEdge], ids: list[int], keys: d
 # -- queueing ------------------------------------------------------------------------------------------------------
 
 
-def _open_batch(state: State, event: Submitted, ids: list[int], existing: dict[int, int]) -> LiveBatch | None:
+def _open_batch(state: State, event: Submitted, ids: Sequence[int], existing: dict[int, int]) -> LiveBatch | None:
     fresh = [ids[index] for index in range(event.members) if index not in existing]
     if not fresh:
         return None
@@ -230,7 +278,7 @@ def add_task(state: State, spec: TaskSpec, task_id: int, now: Now) -> LiveTask:
     return task
 
 
-def _connect(state: State, newcomers: list[Newcomer], ids: list[int], index: int, now: Now) -> None:
+def _connect(state: State, newcomers: list[Newcomer], ids: list[int], index: int, now: Now) -> LiveTask:
     """Give a new task its edges and its first status."""
     newcomer, task = newcomers[index], state.tasks[ids[index]]
     edges = [_place(edge, newcomers, ids) for edge in newcomer.edges] if newcomer.edges else []
@@ -239,6 +287,7 @@ def _connect(state: State, newcomers: list[Newcomer], ids: list[int], index: int
         state.keys[task.key] = task.id
         answer_waiting_for_key(state, task)
     enter(state, task, edges, newcomer.spec.await_deps_s, now, "submitted")
+    return task
 
 
 def _place(edge: WantedEdge, newcomers: list[Newcomer], ids: list[int]) -> WantedEdge:
@@ -310,7 +359,10 @@ def _check_revival(state: State, revival: Revival, keys: set[str]) -> None:
     if key is not None:
         holder = state.keys.get(key)
         if holder is not None or key in keys:
-            raise ConflictError(f"task {record.id}: key {key!r} is taken by task {holder or 'another of these'}")
+            raise ConflictError(
+                f"task {record.id}: key {key!r} is taken by task {holder or 'another of these'}",
+                hint="cronoq rerun makes a new task",
+            )
         keys.add(key)
 
 

@@ -26,6 +26,7 @@ DEFAULT_PATH, DEFAULT_SHELL = "/usr/bin:/bin", "/bin/sh"
 
 _FIELDS = re.compile(r"[ \t]*((?:[^ \t]+[ \t]+){4}[^ \t]+)(?:[ \t]+(.*))?", re.DOTALL)
 _MACRO = re.compile(r"[ \t]*(@[^ \t]*)(?:[ \t]+(.*))?", re.DOTALL)
+_TIME_FIELD = re.compile(r"[0-9*?][0-9*?,/-]*", re.ASCII)
 _UNLOGGED = re.compile(r"[ \t]*-[*@0-9]")
 _VARIABLE = re.compile(r"[ \t]*(?:\"([^\"]*)\"|'([^']*)'|([^ \t=\"'#][^ \t=]*))[ \t]*=[ \t]*(.*)", re.DOTALL)
 _QUOTED = re.compile(r"\"([^\"]*)\"[ \t]*|'([^']*)'[ \t]*", re.DOTALL)
@@ -258,6 +259,9 @@ class _Reader:
             )
         if user is not None and self.user is not None and user != self.user:
             warnings.append(f"its user column says {user}; it will run as {self.user}")
+        first = command.split(maxsplit=1)[0]
+        if _TIME_FIELD.fullmatch(first):
+            warnings.append(f"its command begins with {first!r}: a crontab has five fields, this looks like more")
         if not self.system and re.match(r"root[ \t]", command):
             warnings.append("'root' looks like the user column of a system crontab: import it with --system")
         return warnings

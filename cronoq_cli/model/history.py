@@ -20,6 +20,8 @@ AGAIN = ("failed", "lost", "not-counted")
 """Outcomes of an attempt behind which, where its task goes on, another one comes."""
 RAN = ("succeeded", "failed")
 """Outcomes whose run times are typical: nobody cut them short."""
+WORKED = ("succeeded", "failed", "dead_lettered")
+"""Final statuses of tasks whose work was done or has failed: what a chart counts."""
 FINALS = ("succeeded", "failed", "dead_lettered", "cancelled", "skipped", "missed", "shed")
 
 
@@ -47,6 +49,22 @@ class Bucket(NamedTuple):
     ended: int = 0
     wait_s: float = 0.0
     waits: int = 0
+
+
+class Step(NamedTuple):
+    """What is summed up of a short stretch for a chart: tasks that succeeded or failed in it, those of them that
+    failed, and the waits (seconds) of tasks whose first attempt started in it."""
+
+    ended: int = 0
+    failed: int = 0
+    waits: int = 0
+    wait_s: float = 0.0
+
+    def plus(self, other: Step) -> Step:
+        """Both together."""
+        return Step(
+            self.ended + other.ended, self.failed + other.failed, self.waits + other.waits, self.wait_s + other.wait_s
+        )
 
 
 @dataclass(slots=True)

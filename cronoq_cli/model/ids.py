@@ -62,3 +62,17 @@ def _parse_run(part: str, text: str) -> range:
     if first < 1 or last > HIGHEST_ID:
         raise UsageError(f"{part!r}{where} is not a task id", hint=f"ids are 1 to {HIGHEST_ID}")
     return range(first, last + 1)
+
+
+def describe_missing(first: int, last: int) -> str:
+    """The message where no task has such an id."""
+    return f"no task {first}" if first == last else f"no task in {first}-{last}"
+
+
+def hint_for_id(first: int, newest: int) -> str:
+    """The hint behind it. `newest`: the highest id that was ever given, 0 for none."""
+    if not newest:
+        return "there is no task yet"
+    if first > newest:
+        return f"the newest is {newest}"
+    return "it was removed, or forgotten by [retention]; cronoq ls --limit all shows what there is"

@@ -28,6 +28,7 @@ _CLOCK_ONLY = re.compile(_CLOCK, re.ASCII)
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})", re.ASCII)
 _STAMP = re.compile(rf"(\d{{4}}-\d{{2}}-\d{{2}})(?:T|\s+)({_CLOCK})\s*(Z|[+-]\d{{2}}:?\d{{2}})?", re.ASCII | re.I)
 _ZONE_NAME = re.compile(r"[A-Za-z0-9_+-]+(?:/[A-Za-z0-9_+-]+)*")
+_ABBREVIATION = re.compile(r"[A-Z]{1,3}[SD]?T", re.ASCII)
 _OFFSET_NAME = re.compile(r"(?:UTC|GMT)?([+-])(\d{1,2})(?::?00)?", re.ASCII)
 
 
@@ -194,7 +195,9 @@ def load_zone(name: str) -> ZoneInfo:
         try:
             return ZoneInfo(name)
         except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-            raise UsageError(f"the zone {name} cannot be read on this machine: {error}") from error
+            raise UsageError(
+                f"the zone {name} cannot be read on this machine: {error}", hint="install tzdata anew"
+            ) from error
     if not name.strip():
         raise UsageError("a time zone is empty", hint="write it like Europe/Berlin or UTC")
     raise UsageError(f"{name!r} is not a time zone", hint=_zone_hint(name))
@@ -206,5 +209,7 @@ def _zone_hint(name: str) -> str:
     if offset and int(offset[2]) <= 12:
         flipped = "-" if offset[1] == "+" else "+"
         return f"an offset is written Etc/GMT{flipped}{int(offset[2])}, with the sign turned round"
+    if _ABBREVIATION.fullmatch(bare.upper()) and bare.upper() not in _zone_names():
+        return "an abbreviation names no zone, its rules differ from place to place: write it like Europe/Berlin"
     near = suggest(bare, sorted(_zone_names())) if _ZONE_NAME.fullmatch(bare) else None
     return f"did you mean {near}?" if near else "write it like Europe/Berlin or UTC"

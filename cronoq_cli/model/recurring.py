@@ -12,9 +12,12 @@ import msgspec
 
 from cronoq_cli.errors import UsageError
 from cronoq_cli.model.duration import format_duration
-from cronoq_cli.model.task import TaskSpec
+from cronoq_cli.model.lifecycle import FINAL
+from cronoq_cli.model.task import TaskRecord, TaskSpec
 
 LONGEST_NAME = 100
+WITHDRAWN = "withdrawn"
+"""The reason to start of an occurrence that was made to reserve its start and taken back before it."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
 
 
@@ -89,6 +92,7 @@ class ScheduleState(msgspec.Struct, omit_defaults=True, kw_only=True):
     `awake_at`: of an interval, the last point of its grid on the awake clock of the boot `boot_id`; `skip_points`: so
     many points of it to leave out. `incident_at`: since when it has ended badly without a success. `withdrawn`: slots
     whose tasks, made ahead of their start, were taken back: their keys are remembered, and yet they may be tasks again.
+    `ahead` are slots that are tasks already, made to reserve their start, which has not come.
     """
 
     decided_at: float
@@ -107,14 +111,15 @@ class ScheduleState(msgspec.Struct, omit_defaults=True, kw_only=True):
     skip_points: int = 0
     incident_at: float | None = None
     withdrawn: list[float] = []
+    ahead: list[float] = []
 
 
 class PassedSlots(msgspec.Struct, kw_only=True):
     """Slots of a schedule that became no task, one or a run of them: what its history has beside tasks.
 
     `status` is `missed` or `skipped`, `first_at` and `last_at` are the oldest and the newest slot (unix seconds),
-    `count` how many; `more`: still older ones, not counted. `at` is when that was decided. A row is known by schedule,
-    `first_at` and `status`; written again it replaces what was there.
+    `count` how many; `more`: still older ones, not counted (rows of earlier versions). `at` is when that was decided. A
+    row is known by schedule, `first_at` and `status`; written again it replaces what was there.
     """
 
     schedule: str
@@ -134,6 +139,24 @@ class Schedule(msgspec.Struct, kw_only=True):
     state: ScheduleState
     added_at: float
     updated_at: float
+
+
+def is_withdrawn(record: TaskRecord) -> bool:
+    """Whether a task is an occurrence that was made ahead of its start and taken back: its slot is not its own."""
+    return record.start_reason == WITHDRAWN
+
+
+def was_asked_for(spec: TaskSpec) -> bool:
+    """Whether a person or a script wanted this very task: no reaction to another one, no occurrence that fell due."""
+    return not spec.reaction and (not spec.recurring or spec.key is None)
+
+
+def is_ahead(record: TaskRecord, now: float) -> bool:
+    """Whether a task is an occurrence to come, made already to reserve its start: `recurring ls` shows it, `ls` not."""
+    start_at = record.spec.start_at
+    if not record.spec.recurring or start_at is None or start_at <= now:
+        return False
+    return record.attempt == 0 and record.status not in FINAL
 
 
 def parse_schedule_name(text: str) -> str:

@@ -16,7 +16,7 @@ from cronoq_cli.errors import UsageError
 from cronoq_cli.model.lifecycle import FINAL, Status
 from cronoq_cli.model.moment import format_utc
 from cronoq_cli.model.resource import format_rate
-from cronoq_cli.model.task import AttemptRecord, Dependency, Edge, OnLost, Priority, TaskRecord, Transition
+from cronoq_cli.model.task import AttemptRecord, Condition, Dependency, Edge, OnLost, Priority, TaskRecord, Transition
 
 _PRIORITY_WORDS = {int(priority): priority.word for priority in Priority}
 _STARTED_OR_ENDED = FINAL | {Status.RUNNING}
@@ -257,35 +257,69 @@ def _describe_batch(first: int | None, last: int | None) -> str | None:
 
 
 def _describe_dependencies(record: TaskRecord, edges: Sequence[Edge] | None) -> list[dict[str, Any]]:
-    """What it was asked to wait for, in order: `ref`, `condition`, whether still `open` (null: unknown).
+    """What it was asked to wait for, in order: `ref`, `condition`, the `task` meant (null: several, or nobody had the
+    key yet), whether still `open` (null: unknown).
 
     Only a blocked task has open edges, so `edges` may be left out for all others.
     """
     if not record.spec.after and not edges:
         return []
-    left = list(edges or ())
+    wanted, left = record.spec.after, list(edges or ())
+    mine: list[list[Edge]] = []
+    for one in wanted:
+        mine.append([edge for edge in left if _belongs(edge, one)])
+        left = [edge for edge in left if edge not in mine[-1]]
+    answered, doubtful = _find_answered(wanted, mine, left)
     known = edges is not None or record.status is not Status.BLOCKED
     documents = []
-    for wanted in record.spec.after:
-        mine = [edge for edge in left if _belongs(edge, wanted)]
-        left = [edge for edge in left if edge not in mine]
-        documents.append(_describe_dependency(wanted.ref, wanted.condition, bool(mine) if known else None))
+    for place, one in enumerate(wanted):
+        edge = answered.get(place)
+        task = one.task if edge is None else edge.target
+        still_open = bool(mine[place]) or edge is not None if known and place not in doubtful else None
+        documents.append(_describe_dependency(one.ref, one.condition, task, still_open))
     for edge in left:
-        target = edge.awaited if edge.target is None else str(edge.target)
-        documents.append(_describe_dependency(target, edge.condition, True))
+        if edge not in answered.values():
+            target = edge.awaited if edge.target is None else str(edge.target)
+            documents.append(_describe_dependency(target, edge.condition, edge.target, True))
     return documents
 
 
-def _describe_dependency(ref: str | None, condition: str, still_open: bool | None) -> dict[str, Any]:
-    return {"ref": ref, "condition": str(condition), "open": still_open}
+def _find_answered(
+    wanted: Sequence[Dependency], mine: list[list[Edge]], left: list[Edge]
+) -> tuple[dict[int, Edge], set[int]]:
+    """The keys that nobody had at first and a task has now, by place with their edge, and those that it is unknown of.
+
+    Such an edge no longer says for which key it is: one of one is clear, of several none is."""
+    found: dict[int, Edge] = {}
+    doubtful: set[int] = set()
+    for condition in Condition:
+        edges = [edge for edge in left if edge.condition == condition]
+        places = [
+            place
+            for place, one in enumerate(wanted)
+            if one.condition == condition and one.task is None and not mine[place] and not one.ref[:1].isdecimal()
+        ]
+        if len(places) == len(edges) == 1:
+            found[places[0]] = edges[0]
+        elif edges:
+            doubtful.update(places)
+    return found, doubtful
+
+
+def _describe_dependency(ref: str | None, condition: str, task: int | None, still_open: bool | None) -> dict[str, Any]:
+    if task is None and ref is not None and ref.isdecimal():
+        task = int(ref)
+    return {"ref": ref, "condition": str(condition), "task": task, "open": still_open}
 
 
 def _belongs(edge: Edge, wanted: Dependency) -> bool:
-    """Whether an open edge came from this dependency, which names an id, a run of ids or an awaited key."""
+    """Whether an open edge came from this dependency, which names an id, a run of ids or a key."""
     if edge.condition != wanted.condition:
         return False
     if edge.target is None:
         return edge.awaited == wanted.ref
+    if wanted.task is not None:
+        return edge.target == wanted.task
     first, _, last = wanted.ref.partition("-")
     if not (first.isdecimal() and (not last or last.isdecimal())):
         return False

@@ -55,10 +55,14 @@ class OnMiss(StrEnum):
 
 
 class Dependency(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One edge as asked for: `ref` is an id, a run of ids, a key or `last` before it is resolved."""
+    """One edge as asked for: `ref` is an id, a run of ids, a key or `last` before it is resolved.
+
+    `task` is the one that a key meant then; None for an id, for a run of ids, and for a key that nobody had yet.
+    """
 
     ref: str
     condition: Condition = Condition.SUCCESS
+    task: int | None = None
 
 
 class Backoff(msgspec.Struct, frozen=True, omit_defaults=True):

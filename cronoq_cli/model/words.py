@@ -31,6 +31,10 @@ _CODES = re.compile(r"([0-9]{1,3})(?:-([0-9]{1,3}))?")
 _REAL_TIME = re.compile(r"(RTMIN|RTMAX)(?:([+-])([0-9]{1,2}))?")
 
 
+MOST_NAMED = 40
+"""So many known names are told; a home may have hundreds of schedules."""
+
+
 def suggest(word: str, known: Iterable[str]) -> str | None:
     """The known name nearest to `word`, or None when none is near."""
     names = list(known)
@@ -45,7 +49,14 @@ def hint_for(word: str, known: Iterable[str]) -> str:
     """The hint behind an unknown name: the nearest known one, else all of them."""
     names = list(known)
     near = suggest(word, names)
-    return f"did you mean {near}?" if near else "known are: " + ", ".join(names)
+    if near:
+        return f"did you mean {near}?"
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return "known are: " + ", ".join(names[:MOST_NAMED]) + more
+
+
+KEY_HINT = "submit --key gives one; --name selects by name"
+"""The hint behind a key that no task has."""
 
 
 def hint_for_schedule(name: str) -> str:

@@ -5,18 +5,11 @@ from __future__ import annotations
 import time
 from typing import Any, Final, NamedTuple
 
-from cronoq_cli.wire.runner import Message, format_message, format_text, format_value
+from cronoq_cli.runner.environment import Environment
+from cronoq_cli.wire.runner import Message, encode_text, format_message, format_text, format_value
 
 _GRACE_S: Final = 10.0
 _STOP_SIGNAL: Final = 15
-
-
-def encode_text(text: str) -> bytes:
-    """The operating system's bytes of a string, whatever locale the runner was started in.
-
-    Raises UnicodeEncodeError for a surrogate that stands for no byte.
-    """
-    return text.encode("utf-8", "surrogateescape")
 
 
 class Exit(NamedTuple):
@@ -77,7 +70,7 @@ class Attempt:
         "width",
     )
 
-    def __init__(self, order: Message, environment: dict[bytes, bytes] | None) -> None:
+    def __init__(self, order: Message, environment: Environment | None) -> None:
         self.token: str = order["token"]
         self.lane: str = order.get("lane") or ""
         self.width = int(order.get("width", 1))

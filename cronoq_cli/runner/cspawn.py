@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Collection
 from typing import Any, Final
+
+from cronoq_cli.runner.environment import CStrings
 
 # Values of spawn.h, the same in glibc and musl.
 _SETSIGDEF: Final = 0x04
@@ -36,6 +37,7 @@ class CSpawn:
         self._attributes = ctypes.create_string_buffer(_STRUCT_BYTES)
         self._kept: dict[Actions, Any] = {}
         self._pid = ctypes.c_int()
+        self._at_pid = ctypes.addressof(self._pid)
         self.usable = self._set_attributes(library)
 
     def _set_attributes(self, library: Any) -> bool:
@@ -48,21 +50,18 @@ class CSpawn:
         library.posix_spawnattr_setsigmask(self._attributes, none)
         return bool(library.posix_spawnattr_setflags(self._attributes, flags) == 0)
 
-    def spawn(self, path: bytes, argv: list[bytes], environment: Collection[bytes], actions: Actions) -> int:
+    def spawn(self, path: bytes, argv: CStrings, environment: CStrings, actions: Actions) -> int:
         """The pid; `environment` is of `NAME=VALUE`, `actions` of (source, target) descriptors.
 
-        No byte string may hold a NUL. Raises OSError with the errno of the execve.
+        Raises OSError with the errno of the execve.
         """
         kept = self._kept.get(actions)
         if kept is None:
             kept = self._keep_actions(actions)
-        argument_array = (ctypes.c_char_p * (len(argv) + 1))(*argv)
-        environment_array = (ctypes.c_char_p * (len(environment) + 1))(*environment)
-        pid = self._pid
-        number = self._spawn(ctypes.addressof(pid), path, kept, self._attributes, argument_array, environment_array)
+        number = self._spawn(self._at_pid, path, kept, self._attributes, argv.address, environment.address)
         if number:
             raise OSError(number, os.strerror(number))
-        return pid.value
+        return self._pid.value
 
     def _keep_actions(self, actions: Actions) -> Any:
         """The same few descriptors are free again and again, so their actions are made only once."""

@@ -46,7 +46,7 @@ def _lower(value: int, highest: int) -> int:
 def fork_exec(
     path: bytes,
     argv: list[bytes],
-    environment: Mapping[bytes, bytes],  # whole NAME=VALUE strings by name
+    environment: Mapping[bytes, bytes],
     actions: Sequence[tuple[int, int]],
     nice: int | None,
     limits: Limits,
@@ -55,12 +55,11 @@ def fork_exec(
 
     Raises OSError with the errno of what failed in the child; that child is reaped like any orphan.
     """
-    variables = {name: variable[len(name) + 1 :] for name, variable in environment.items()}
     reader, writer = os.pipe2(os.O_CLOEXEC)
     try:
         pid = os.fork()
         if pid == 0:
-            _become(writer, path, argv, variables, actions, nice, limits)
+            _become(writer, path, argv, environment, actions, nice, limits)
         os.close(writer)
         writer = -1
         trouble = os.read(reader, 16)

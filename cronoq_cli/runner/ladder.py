@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from cronoq_cli.runner.attempt import Attempt, encode_text
+from cronoq_cli.runner.attempt import Attempt
 from cronoq_cli.runner.loop import Loop, Timer
 from cronoq_cli.runner.tree import Census, Process, Root, send_signals, send_to_group
+from cronoq_cli.wire.runner import encode_text
 
 _FIRST_PAUSE_S: Final = 0.02
 _LONGEST_PAUSE_S: Final = 1.0

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from cronoq_cli.runner.attempt import Attempt, encode_text
+from cronoq_cli.runner.attempt import Attempt
 from cronoq_cli.runner.loop import Loop
 from cronoq_cli.wire.clock_alarm import ClockAlarm
-from cronoq_cli.wire.runner import Cause
+from cronoq_cli.wire.runner import Cause, encode_text
 
 # The wall clock may be set at any moment, and no timer of the loop follows it. The kernel tells of that where it can.
 _WALL_LOOK_S: Final = 30.0

@@ -14,11 +14,11 @@ import socket
 import sys
 from typing import Final
 
-from cronoq_cli.runner.attempt import encode_text
 from cronoq_cli.runner.journal import open_locked
 from cronoq_cli.runner.service import Service
 from cronoq_cli.runner.spawn import IGNORED_SIGNALS
 from cronoq_cli.runner.streams import RUNNER_UMASK
+from cronoq_cli.wire.runner import encode_text
 from cronoq_cli.wire.sockets import bind_unix
 
 _USAGE: Final = "usage: python -m cronoq_cli.runner --id ID --journal PATH --socket PATH [--ready-fd N]"

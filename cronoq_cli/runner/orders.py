@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-from cronoq_cli.runner.spawn import Environment, add_variable
+from cronoq_cli.runner.environment import Environment, read_variables
 from cronoq_cli.runner.supervisor import Supervisor
 from cronoq_cli.runner.takeover import Takeover
 from cronoq_cli.wire.runner import ENVIRONMENTS_KEPT, Message, Order
@@ -21,10 +21,7 @@ class Environments:
 
     def add(self, name: str, variables: list[str]) -> None:
         """Keep an environment of `NAME=VALUE` strings."""
-        parsed: Environment = {}
-        for variable in variables:
-            add_variable(parsed, variable)
-        self._kept[name] = parsed
+        self._kept[name] = Environment(read_variables(variables))
         self._kept.move_to_end(name)
         if len(self._kept) > ENVIRONMENTS_KEPT:
             self._kept.popitem(last=False)
@@ -32,7 +29,7 @@ class Environments:
     def find(self, name: str | None) -> Environment | None:
         """The environment of that id, now the one used last; an absent id means an empty one."""
         if name is None:
-            return {}
+            return Environment({})
         if name in self._kept:
             self._kept.move_to_end(name)
         return self._kept.get(name)

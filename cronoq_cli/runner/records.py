@@ -11,9 +11,9 @@ import signal
 import sys
 from typing import Final
 
-from cronoq_cli.runner.attempt import Attempt, encode_text
+from cronoq_cli.runner.attempt import Attempt
 from cronoq_cli.runner.journal import Record, open_locked, read_records
-from cronoq_cli.wire.runner import Event
+from cronoq_cli.wire.runner import Event, encode_text
 
 _MALFORMED: Final = (AttributeError, KeyError, OverflowError, TypeError, ValueError)
 _NUMBER: Final = (int, float)

@@ -7,15 +7,15 @@ import signal
 import socket
 from typing import Final
 
-from cronoq_cli.runner.attempt import encode_text, format_started
+from cronoq_cli.runner.attempt import format_started
 from cronoq_cli.runner.journal import Journal
 from cronoq_cli.runner.loop import Loop, Timer, open_signal_pipe
 from cronoq_cli.runner.orders import Orders
-from cronoq_cli.runner.session import Session
+from cronoq_cli.runner.session import Report, Session
 from cronoq_cli.runner.supervisor import Supervisor
 from cronoq_cli.runner.takeover import Takeover, get_boot_id
 from cronoq_cli.runner.tree import find_ticks
-from cronoq_cli.wire.runner import VERSION, Event, Message, format_message
+from cronoq_cli.wire.runner import VERSION, Event, Message, encode_text, format_message
 
 _IDLE_S: Final = 60.0
 # Ends told within the hello itself; the rest follow as ordinary reports, in frames of bounded size.
@@ -46,8 +46,8 @@ class Service:
         open_signal_pipe(self._loop, {signal.SIGCHLD: self._supervisor.reap, signal.SIGTERM: self._leave_if_idle})
         self._loop.run(self._settle)
 
-    def _say(self, text: str, *, at_once: bool = False) -> None:
-        self._session.say(text, at_once=at_once)
+    def _say(self, report: Report, *, at_once: bool = False) -> None:
+        self._session.say(report, at_once=at_once)
 
     def _say_at_once(self, text: str) -> None:
         self._session.say(text, at_once=True)
@@ -58,6 +58,7 @@ class Service:
         It may come when another has closed this runner, with attempts that would not end: its starts are taken. They
         would be given back and ordered again without end."""
         self._supervisor.closing = False
+        self._supervisor.reap()  # who asks anew after a freeze of both wants to hear of what has ended meanwhile
         lanes = message.get("lanes")
         if isinstance(lanes, dict):
             self._supervisor.lanes.set_capacities(lanes, only_these=True)

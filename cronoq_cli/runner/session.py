@@ -25,6 +25,9 @@ from cronoq_cli.wire.runner import (
 )
 from cronoq_cli.wire.sockets import get_peer_uid
 
+Report = str | Callable[[], str | None]
+"""The text of a report, or what gives it when it is sent: None when by then there is nothing more to tell."""
+
 _LACKING: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})
 _PAUSE_S: Final = 1.0
 _HELD_S: Final = 0.01
@@ -67,7 +70,7 @@ class Session:
         self._on_order = on_order
         self._peer: Peer | None = None
         self._unopened: list[Peer] = []
-        self._pending: list[str] = []
+        self._pending: list[Report] = []
         self._urgent = False
         self._sent_at = 0.0
         self._timer: Timer | None = None
@@ -80,10 +83,10 @@ class Session:
         """Whether a daemon listens."""
         return self._peer is not None
 
-    def say(self, text: str, *, at_once: bool = False) -> None:
+    def say(self, report: Report, *, at_once: bool = False) -> None:
         """Queue a report; dropped without a connection, since a hello tells it again."""
         if self._peer is not None:
-            self._pending.append(text)
+            self._pending.append(report)
             self._urgent = self._urgent or at_once
 
     def settle(self, *, quiet: bool) -> None:
@@ -114,12 +117,14 @@ class Session:
                 self._drop(peer)
 
     def _send_pending(self, now: float) -> None:
-        texts, self._pending = self._pending, []
+        reports, self._pending = self._pending, []
         self._urgent = False
         self._sent_at = now
         peer = self._peer
         if peer is None:
             return
+        said = (report if isinstance(report, str) else report() for report in reports)
+        texts = [text for text in said if text is not None]
         start = size = 0
         for index, text in enumerate(texts):
             size += len(text)

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from cronoq_cli.errors import LACKING
-from cronoq_cli.runner.attempt import Attempt, encode_text
+from cronoq_cli.runner.attempt import Attempt
 from cronoq_cli.runner.cspawn import CSpawn
+from cronoq_cli.runner.environment import CStrings, Environment, read_variables
 from cronoq_cli.runner.forkexec import fork_exec, parse_limits
 from cronoq_cli.runner.report import Reports
 from cronoq_cli.runner.streams import RUNNER_UMASK, Streams, get_umask, refuse
-from cronoq_cli.wire.runner import ErrorKind, Message
+from cronoq_cli.wire.runner import ErrorKind, Message, encode_text
 
 IGNORED_SIGNALS: Final = tuple(
     getattr(signal, f"SIG{name}") for name in "HUP INT QUIT PIPE USR1 USR2 ALRM XFSZ TSTP TTIN TTOU".split()
@@ -24,26 +25,7 @@ IGNORED_SIGNALS: Final = tuple(
 TOKEN_VARIABLE: Final = "CRONOQ_TOKEN"
 SLOT_VARIABLE: Final = "CRONOQ_SLOT"
 
-# What execvp of the C library takes for a PATH that is not set.
-_DEFAULT_PATH: Final = b"PATH=/bin:/usr/bin"
 _NOT_HERE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESTALE, errno.ENODEV, errno.ETIMEDOUT})
-
-
-Environment = dict[bytes, bytes]
-"""Whole `NAME=VALUE` strings by name, as they go to the process."""
-
-
-def add_variable(environment: Environment, variable: str) -> None:
-    """Set one variable; what cannot be in an environment, without a name, sign or with a NUL, is left out."""
-    raw = variable.encode("utf-8", "surrogateescape")
-    end = raw.find(b"=")
-    if end > 0 and b"\0" not in raw:
-        environment[raw[:end]] = raw
-
-
-def get_search_path(environment: Environment) -> bytes:
-    """The PATH a command is sought along."""
-    return environment.get(b"PATH", _DEFAULT_PATH)[len(b"PATH=") :]
 
 
 class Spawner:
@@ -95,17 +77,16 @@ class Spawner:
     def _build_environment(self, attempt: Attempt, order: Message) -> Environment:
         if attempt.environment is None:
             raise refuse(ErrorKind.MACHINE, f"the environment {order.get('env')} was never sent")
-        environment = dict(attempt.environment)
-        for name, value in (order.get("vars") or {}).items():
-            add_variable(environment, f"{name}={value}")
+        own = [f"{name}={value}" for name, value in (order.get("vars") or {}).items()]
         if attempt.slot is not None:
-            add_variable(environment, f"{SLOT_VARIABLE}={attempt.slot}")
-        add_variable(environment, f"{TOKEN_VARIABLE}={attempt.token}")
-        return environment
+            own.append(f"{SLOT_VARIABLE}={attempt.slot}")
+        own.append(f"{TOKEN_VARIABLE}={attempt.token}")
+        return attempt.environment.extend(read_variables(own))
 
     def _enter(self, path: str) -> None:
         directory = encode_text(path)
-        # Entered anew each time: the same name may be another directory by now, or none.
+        if directory == self._directory:
+            return  # by the start before, a moment ago: between such groups of starts the runner goes back to `/`
         try:
             os.chdir(directory)
         except OSError as error:
@@ -163,8 +144,9 @@ class Spawner:
     ) -> int:
         nice, limits = order.get("nice"), order.get("rlimits")
         if limits or (nice is not None and nice != self._nice) or not self._fast.usable:
-            return fork_exec(path, argv, environment, streams.actions, nice, parse_limits(limits or {}))
-        return self._fast.spawn(path, argv, environment.values(), streams.actions)
+            pairs = environment.list_pairs()
+            return fork_exec(path, argv, pairs, streams.actions, nice, parse_limits(limits or {}))
+        return self._fast.spawn(path, CStrings(argv), environment.strings, streams.actions)
 
 
 def _list_places(name: bytes, environment: Environment) -> Iterator[bytes]:
@@ -172,7 +154,7 @@ def _list_places(name: bytes, environment: Environment) -> Iterator[bytes]:
     if b"/" in name:
         yield name
     elif name:
-        for directory in get_search_path(environment).split(b":"):
+        for directory in environment.search_path.split(b":"):
             yield directory + b"/" + name if directory else b"./" + name
 
 
@@ -201,7 +183,7 @@ def _explain_absence(name: bytes, refused: bytes | None, environment: Environmen
         missing = FileNotFoundError(errno.ENOENT, "")
         return refuse(ErrorKind.COMMAND, f"command not found: {text}", missing, 127)
     if refused is None:
-        path = get_search_path(environment).decode("utf-8", "surrogateescape")
+        path = environment.search_path.decode("utf-8", "surrogateescape")
         missing = FileNotFoundError(errno.ENOENT, "")
         return refuse(ErrorKind.COMMAND, f"command not found: {text} (PATH={path})", missing, 127)
     place = refused.decode("utf-8", "surrogateescape")

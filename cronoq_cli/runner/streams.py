@@ -6,9 +6,9 @@ import os
 from typing import Final
 
 from cronoq_cli.errors import LACKING
-from cronoq_cli.runner.attempt import StartError, encode_text
+from cronoq_cli.runner.attempt import StartError
 from cronoq_cli.runner.report import open_making_parents
-from cronoq_cli.wire.runner import ErrorKind, Message
+from cronoq_cli.wire.runner import ErrorKind, Message, encode_text
 
 RUNNER_UMASK: Final = 0o077
 

@@ -15,12 +15,12 @@ from cronoq_cli.runner.attempt import (
     Exit,
     Outcome,
     StartError,
-    encode_text,
     format_begin,
     format_ended,
     format_pid,
     format_started,
 )
+from cronoq_cli.runner.environment import Environment
 from cronoq_cli.runner.journal import Journal
 from cronoq_cli.runner.ladder import Ladder, Ladders
 from cronoq_cli.runner.lanes import Lanes
@@ -33,12 +33,12 @@ from cronoq_cli.runner.spare import Spare
 from cronoq_cli.runner.spawn import Spawner
 from cronoq_cli.runner.streams import SpawnError, measure_files
 from cronoq_cli.runner.tree import Census, FileId, find_file_id, find_ticks
-from cronoq_cli.wire.runner import Cause, ErrorKind, Event, Message, format_message
+from cronoq_cli.wire.runner import Cause, ErrorKind, Event, Message, encode_text, format_message
 
 # So many starts at once, then ends and orders are looked at again.
 _STARTS_A_TURN: Final = 16
 # A main that lives longer than this gets its start time journalled; a shorter one is found by its token.
-_NOTE_AFTER_S: Final = 0.01
+_NOTE_AFTER_S: Final = 0.05
 
 Say = Callable[..., None]
 
@@ -90,7 +90,7 @@ class Supervisor:
 
     # --- orders ---
 
-    def start(self, order: Message, environment: dict[bytes, bytes] | None) -> None:
+    def start(self, order: Message, environment: Environment | None) -> None:
         """Queue an attempt in its lane; one that is known already is told again instead."""
         token = order["token"]
         if token in self.lanes or self.tell(token):
@@ -230,8 +230,12 @@ class Supervisor:
         self._limits.arm(attempt)
         self._logcare.begin(attempt)
         attempt.order = attempt.environment = None
-        self._say(format_started(attempt))
+        self._say(lambda: self._tell_started(attempt))
         self._note_later(attempt)
+
+    def _tell_started(self, attempt: Attempt) -> str | None:
+        """The report of a start, unless its end is told already: that says all of it."""
+        return format_started(attempt) if attempt.token in self.running else None
 
     def _refuse(self, attempt: Attempt, error: StartError) -> None:
         attempt.cause = Cause.SPAWN
@@ -290,6 +294,7 @@ class Supervisor:
     def reap(self) -> None:
         """Take up every child that has ended: the one place that waits."""
         ended: list[Attempt] = []
+        now, awake = time.time(), time.monotonic()
         while True:
             try:
                 pid, status, usage = os.wait4(-1, os.WNOHANG)
@@ -301,9 +306,7 @@ class Supervisor:
             if attempt is None:
                 self._leftovers.note_reaped(pid)
                 continue
-            attempt.exit = Exit(
-                status, time.time(), time.monotonic(), usage.ru_utime, usage.ru_stime, usage.ru_maxrss * 1024
-            )
+            attempt.exit = Exit(status, now, awake, usage.ru_utime, usage.ru_stime, usage.ru_maxrss * 1024)
             if attempt.token not in self.ladders:
                 ended.append(attempt)
         if ended:

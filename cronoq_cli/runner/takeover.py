@@ -13,13 +13,13 @@ from collections.abc import Callable
 from typing import Final
 
 from cronoq_cli.errors import LACKING
-from cronoq_cli.runner.attempt import Attempt, encode_text
+from cronoq_cli.runner.attempt import Attempt
 from cronoq_cli.runner.journal import Record
 from cronoq_cli.runner.loop import Loop
 from cronoq_cli.runner.records import Contents, open_contents, restore_attempt
 from cronoq_cli.runner.supervisor import Ended, Supervisor
 from cronoq_cli.runner.tree import find_ticks
-from cronoq_cli.wire.runner import Cause, Event, format_message
+from cronoq_cli.wire.runner import Cause, Event, encode_text, format_message
 
 _RETRY_S: Final = 1.0
 # So often a journal is tried that the disk does not give; what the machine lacks is waited for as long as it takes.

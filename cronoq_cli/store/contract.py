@@ -5,22 +5,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 import msgspec
 
-from cronoq_cli.model.history import EndSums, Window
+from cronoq_cli.model.history import EndSums, Step, Window
 from cronoq_cli.model.notice import Incident, Notice
 from cronoq_cli.model.recurring import PassedSlots, Schedule
-from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, Transition
+from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, TaskSpec, Transition
+
+
+class NewTasks(msgspec.Struct, kw_only=True):
+    """New tasks by the thousand, with ids from `first` on, and the line of history that each begins with.
+
+    They are of a few kinds, each alike but for ids, sequences (which go with the ids) and specs, and those of one pool
+    and class, without keys. `records`, `events`: of
+    each kind the record of the first that is of it, and the event of each, without an id. `kinds`: the kind of each
+    task, None where there is but one. `told`: how many of the commit's transitions come before these events."""
+
+    first: int
+    specs: list[TaskSpec]
+    records: list[TaskRecord]
+    events: list[Transition]
+    kinds: list[int] | None = None
+    told: int = 0
+    first_seq: int = 0
+    """The seq of their first event, given by the store at commit."""
+
+    def list_places(self, kind: int) -> Sequence[int]:
+        """The places of the tasks of one kind, from 0."""
+        if self.kinds is None:
+            return range(len(self.specs))
+        return [place for place, one in enumerate(self.kinds) if one == kind]
+
+    def iter_records(self) -> Iterator[TaskRecord]:
+        """Each task as a record of its own."""
+        for place, spec in enumerate(self.specs):
+            record = self.records[0 if self.kinds is None else self.kinds[place]]
+            task_id = self.first + place
+            yield msgspec.structs.replace(record, id=task_id, spec=spec, seq=task_id + (record.seq - record.id))
+
+    def iter_events(self) -> Iterator[Transition]:
+        """Each event as a transition of its own."""
+        for place in range(len(self.specs)):
+            event = self.events[0 if self.kinds is None else self.kinds[place]]
+            yield msgspec.structs.replace(event, id=self.first + place, seq=self.first_seq + place)
 
 
 class Changes(msgspec.Struct, kw_only=True):
     """Everything one commit writes, already reduced to the last state of each row.
 
-    `new`: whole records (spec and state) with ids the engine gave. `updated`: all but the spec of a record
-    already stored; `respecced`: records whose spec changed too (edit). `edges_opened`, `edges_closed`: open
+    `new`: whole records (spec and state) with ids the engine gave. `bulks`: the same of very many at once, in the
+    order of `told`; what of them has changed since is in `updated` or `respecced` too. `updated`: all but the spec of
+    a record already stored; `respecced`: records whose spec changed too (edit). `edges_opened`, `edges_closed`: open
     dependencies. `forgotten_edges`: tasks whose open edges are all dropped. `envs`: environments by hash, stored
     once (blob of NUL-separated K=V). `stdins`: kept standard input by task. `pools`: stored pool state by name
     (None: reset). `run_times`: what was learned by (pool, kind), as numbers (None: forgotten). `resources`: stored
@@ -30,6 +69,7 @@ class Changes(msgspec.Struct, kw_only=True):
     """
 
     new: list[TaskRecord] = []
+    bulks: list[NewTasks] = []
     updated: list[TaskRecord] = []
     respecced: list[TaskRecord] = []
     attempts: list[AttemptRecord] = []
@@ -52,6 +92,16 @@ class Changes(msgspec.Struct, kw_only=True):
     def __bool__(self) -> bool:
         """Whether there is anything to write."""
         return any(getattr(self, name) for name in self.__struct_fields__)
+
+    def number_events(self, first: int) -> list[int]:
+        """Number all events from `first` on: those of the bulks are told, the seqs of the transitions returned."""
+        seqs: list[int] = []
+        for bulk in self.bulks:
+            begin = first + bulk.told - len(seqs)
+            seqs += range(first, begin)
+            bulk.first_seq, first = begin, begin + len(bulk.specs)
+        seqs += range(first, first + len(self.transitions) - len(seqs))
+        return seqs
 
 
 class Filter(msgspec.Struct, kw_only=True):
@@ -77,8 +127,16 @@ class Filter(msgspec.Struct, kw_only=True):
     limit: int | None = None
 
 
+class KeptRun(msgspec.Struct, kw_only=True):
+    """Waiting tasks of one bulk that nothing has touched: ascending ids, and the record of the first of them."""
+
+    ids: Sequence[int]
+    record: TaskRecord
+
+
 class LiveState(msgspec.Struct, kw_only=True):
-    """All that recovery needs. `tasks`: every live task and every one that is `leaving`, in seq order; `edges`:
+    """All that recovery needs. `tasks`: every live task and every one that is `leaving`, in seq order, but for those of
+    `runs`, which `load_live` may keep apart; `edges`:
     open edges; `batches`: those of which any of these tasks is a member; `next_id`: the smallest id never used;
     `run_times`, `resources`, `incidents`: as `Changes` has them, what cannot be decoded left out; `damaged`: ids of
     rows that could not be decoded, already set aside as failed in the store, with the reason; `schedules`: by name in
@@ -95,6 +153,7 @@ class LiveState(msgspec.Struct, kw_only=True):
     incidents: dict[str, Incident] = {}
     damaged: dict[int, str] = {}
     schedules: list[Schedule] = []
+    runs: list[KeptRun] = []
     damaged_schedules: dict[str, str] = {}
 
 
@@ -144,6 +203,10 @@ class StoreReader(Protocol):
         """The sums over the ends in the window, by pool and kind, of one pool or of all."""
         ...
 
+    def sum_steps(self, window: Window, step_s: float, up_to_seq: int) -> dict[int, Step]:
+        """The ends in the window up to an event, in steps of `step_s` seconds: step N begins at N * step_s."""
+        ...
+
     def find_env(self, env_id: str) -> bytes | None: ...
     def find_stdin(self, task_id: int) -> bytes | None: ...
     def find_batch(self, first: int) -> Batch | None: ...
@@ -166,6 +229,10 @@ class StoreReader(Protocol):
     def read_live(self) -> LiveState:
         """What `load_live` reads, at one moment, for those who only look: damaged rows are left out, nothing is set
         aside."""
+        ...
+
+    def at_one_moment(self) -> AbstractContextManager[None]:
+        """Within, all reads see what was committed at the first of them, whatever is committed meanwhile."""
         ...
 
     def close(self) -> None: ...
@@ -211,6 +278,12 @@ class Store(StoreReader, Protocol):
         (or that would be), oldest end first; environments that no task and no schedule names any more go with them, and
         the oldest transitions where there are many more than finished tasks may be kept; of slots that became no task
         those whose newest is before the moment of their status, and the oldest beyond `most_finished`."""
+        ...
+
+    def open_beside(self) -> StoreReader:
+        """A reader of its own, for one thread while another writes through this store; closed with it.
+
+        Raises StoreError."""
         ...
 
     def backup(self, path: str) -> None:

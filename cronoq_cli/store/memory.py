@@ -5,6 +5,7 @@ Nothing is durable.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Iterable, Mapping
@@ -14,12 +15,13 @@ from typing import Any
 import msgspec
 
 from cronoq_cli.errors import ConflictError, FencedError, StoreError
-from cronoq_cli.model.history import EndSums, Window
+from cronoq_cli.model.history import WORKED, EndSums, Step, Window
 from cronoq_cli.model.lifecycle import FINAL, LIVE
 from cronoq_cli.model.notice import Incident, Notice
 from cronoq_cli.model.recurring import PassedSlots, Schedule
 from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, Transition
 from cronoq_cli.store.contract import Changes, Filter, Leadership, LiveState
+from cronoq_cli.store.copying import copy_record
 from cronoq_cli.store.retention import decide_oldest_seq, decide_pruned
 from cronoq_cli.store.selection import matches_tags, matches_text, name_pattern
 
@@ -94,12 +96,13 @@ class MemoryStore:
         """Write everything or nothing; the seqs of the transitions. Raises FencedError, StoreError."""
         self._check_epoch()
         base = self._base
-        ids = [record.id for record in changes.new]
+        new = [*changes.new, *(record for bulk in changes.bulks for record in bulk.iter_records())]
+        ids = [record.id for record in new]
         if len(set(ids)) < len(ids) or any(task in base.tasks for task in ids):
             raise StoreError("a new task has an id that is in use")
-        self._write_tasks(changes)
+        self._write_tasks(changes, new)
         self._write_edges(changes)
-        base.batches.update((batch.first, _copy(batch)) for batch in changes.batches)
+        base.batches.update((batch.first, copy_record(batch)) for batch in changes.batches)
         base.stdins.update(changes.stdins)
         _store(base.pools, changes.pools)
         _store(base.resources, changes.resources)
@@ -107,25 +110,26 @@ class MemoryStore:
         _store(base.incidents, changes.incidents)
         _store(base.notices, changes.notices)
         self._write_schedules(changes)
-        seqs = [self._record(event) for event in changes.transitions]
+        seqs = changes.number_events(base.last_seq + 1)
+        self._record(changes, seqs)
         self._delete(changes.removed)
         return seqs
 
-    def _write_tasks(self, changes: Changes) -> None:
+    def _write_tasks(self, changes: Changes, new: list[TaskRecord]) -> None:
         base = self._base
         for env_id, content in changes.envs.items():
             base.envs.setdefault(env_id, content)
-        for record in changes.new:
-            base.tasks[record.id] = _copy(record)
+        for record in new:
+            base.tasks[record.id] = copy_record(record)
             base.highest_id = max(base.highest_id, record.id)
         for record in changes.updated:
             old = base.tasks.get(record.id)
             if old is not None:
-                base.tasks[record.id] = msgspec.structs.replace(_copy(record), spec=old.spec)
+                base.tasks[record.id] = msgspec.structs.replace(copy_record(record), spec=old.spec)
         for record in changes.respecced:
             if record.id in base.tasks:
-                base.tasks[record.id] = _copy(record)
-        base.attempts.update(((a.task, a.number), _copy(a)) for a in changes.attempts)
+                base.tasks[record.id] = copy_record(record)
+        base.attempts.update(((a.task, a.number), copy_record(a)) for a in changes.attempts)
 
     def _write_edges(self, changes: Changes) -> None:
         edges = self._base.edges
@@ -146,9 +150,9 @@ class MemoryStore:
             if schedule is None:
                 base.schedules.pop(name, None)
             else:
-                base.schedules[name] = _copy(schedule)
+                base.schedules[name] = copy_record(schedule)
         self._drop_unused(former)
-        base.passed.update(((p.schedule, p.first_at, p.status), _copy(p)) for p in changes.passed)
+        base.passed.update(((p.schedule, p.first_at, p.status), copy_record(p)) for p in changes.passed)
 
     def _drop_unused(self, envs: set[str]) -> None:
         """Forget those of these environments that no task and no schedule names."""
@@ -158,10 +162,13 @@ class MemoryStore:
         for env in envs - used:
             base.envs.pop(env, None)
 
-    def _record(self, event: Transition) -> int:
-        self._base.last_seq += 1
-        self._base.events.append(msgspec.structs.replace(event, seq=self._base.last_seq))
-        return self._base.last_seq
+    def _record(self, changes: Changes, seqs: list[int]) -> None:
+        base = self._base
+        told = [msgspec.structs.replace(event, seq=seq) for event, seq in zip(changes.transitions, seqs, strict=True)]
+        told += [event for bulk in changes.bulks for event in bulk.iter_events()]
+        told.sort(key=lambda event: event.seq)
+        base.events += told
+        base.last_seq += len(told)
 
     def _delete(self, ids: Iterable[int]) -> None:
         base, gone = self._base, set(ids)
@@ -183,17 +190,17 @@ class MemoryStore:
     def load_live(self) -> LiveState:
         """What recovery needs; in memory nothing is ever damaged."""
         base = self._base
-        tasks = [_copy(t) for t in base.tasks.values() if t.status in LIVE or t.leaving]
-        live = {task.id for task in tasks}
+        tasks = [copy_record(t) for t in base.tasks.values() if t.status in LIVE or t.leaving]
+        batches = {task.batch for task in tasks}
         return LiveState(
             tasks=sorted(tasks, key=lambda t: (t.seq, t.id)),
             edges=self._edges(lambda key, is_open: is_open),
-            batches=[_copy(b) for _, b in sorted(base.batches.items()) if live & {*range(b.first, b.last + 1)}],
+            batches=[copy_record(batch) for first, batch in sorted(base.batches.items()) if first in batches],
             pools=self.load_pools(),
             next_id=base.highest_id + 1,
             run_times=self.load_run_times(),
             resources=self.load_resources(),
-            incidents={subject: _copy(one) for subject, one in base.incidents.items()},
+            incidents={subject: copy_record(one) for subject, one in base.incidents.items()},
             schedules=self.list_schedules(),
         )
 
@@ -250,6 +257,14 @@ class MemoryStore:
         dependents = (tasks.get(key[0]) for key in self._base.edges if key[1] == task)
         return any(found is not None and found.status in LIVE for found in dependents)
 
+    def open_beside(self) -> MemoryStore:
+        """A store over the same dictionaries: what is committed is there at once."""
+        return MemoryStore(self._base)
+
+    def at_one_moment(self) -> contextlib.AbstractContextManager[None]:
+        """Nothing else happens meanwhile anyway."""
+        return contextlib.nullcontext()
+
     def backup(self, path: str) -> None:
         """Write the tasks as JSON to a new file. Raises ConflictError where it exists."""
         if os.path.lexists(path):
@@ -260,7 +275,7 @@ class MemoryStore:
     def find_task(self, task_id: int) -> TaskRecord | None:
         """The task with that id."""
         found = self._base.tasks.get(task_id)
-        return _copy(found) if found else None
+        return copy_record(found) if found else None
 
     def find_newest_with_key(self, key: str) -> TaskRecord | None:
         """The task with the highest id among those with the key."""
@@ -270,11 +285,11 @@ class MemoryStore:
     def find_newest_with_fingerprint(self, fingerprint: str, since: float) -> TaskRecord | None:
         """The newest task with the fingerprint submitted at or after `since` (unix seconds)."""
         found = [t for t in self._base.tasks.values() if t.fingerprint == fingerprint and t.submitted_at >= since]
-        return _copy(max(found, key=lambda t: t.id)) if found else None
+        return copy_record(max(found, key=lambda t: t.id)) if found else None
 
     def list_tasks(self, ids: Iterable[int]) -> list[TaskRecord]:
         """The tasks with these ids that exist, each once, in id order."""
-        return [_copy(self._base.tasks[task]) for task in sorted(set(ids)) if task in self._base.tasks]
+        return [copy_record(self._base.tasks[task]) for task in sorted(set(ids)) if task in self._base.tasks]
 
     def list_where(self, wanted: Filter) -> list[TaskRecord]:
         """The tasks the filter wants, in its order."""
@@ -283,7 +298,7 @@ class MemoryStore:
             found.sort(key=lambda t: (t.finished_at or 0.0, t.id), reverse=wanted.newest_first)
         else:
             found.sort(key=lambda t: t.id, reverse=wanted.newest_first)
-        return [_copy(task) for task in found[: wanted.limit]]
+        return [copy_record(task) for task in found[: wanted.limit]]
 
     def list_ids(self, wanted: Filter) -> list[int]:
         """The ids of the tasks the filter wants, in its order."""
@@ -299,7 +314,7 @@ class MemoryStore:
 
     def list_attempts(self, task_id: int) -> list[AttemptRecord]:
         """The attempts of a task, first to last."""
-        return [_copy(a) for key, a in sorted(self._base.attempts.items()) if key[0] == task_id]
+        return [copy_record(a) for key, a in sorted(self._base.attempts.items()) if key[0] == task_id]
 
     def _edges(self, wanted: Any) -> list[Edge]:
         return [edge for key, (edge, is_open) in sorted(self._base.edges.items()) if wanted(key, is_open)]
@@ -316,7 +331,7 @@ class MemoryStore:
         """Up to `limit` transitions behind `after_seq` in order, of some tasks or of all."""
         ids = None if task_ids is None else set(task_ids)
         found = [e for e in self._base.events if e.seq > after_seq and (ids is None or e.id in ids)]
-        return [_copy(event) for event in found[:limit]]
+        return [copy_record(event) for event in found[:limit]]
 
     def list_transitions_before(
         self, before_seq: int, limit: int, task_ids: Iterable[int] | None = None
@@ -325,7 +340,7 @@ class MemoryStore:
         ids = None if task_ids is None else set(task_ids)
         events = reversed(self._base.events)
         found = (e for e in events if e.seq < before_seq and (ids is None or e.id in ids))
-        return [_copy(event) for event in islice(found, limit)]
+        return [copy_record(event) for event in islice(found, limit)]
 
     def last_transition_seq(self) -> int:
         """The seq of the newest transition, 0 before the first."""
@@ -349,6 +364,21 @@ class MemoryStore:
             sums.runs.sort()
         return [sums for _, sums in sorted(found.items())]
 
+    def sum_steps(self, window: Window, step_s: float, up_to_seq: int) -> dict[int, Step]:
+        """The ends in the window up to an event, in steps of `step_s` seconds: step N begins at N * step_s."""
+        found: dict[int, Step] = {}
+        for event in self._base.events:
+            end = event.ended
+            if end is None or event.seq > up_to_seq or not window.since <= event.at <= window.until:
+                continue
+            if end.final in WORKED:
+                number = int(event.at / step_s)
+                found[number] = found.get(number, Step()).plus(Step(1, end.final != "succeeded"))
+            if end.wait_s is not None:
+                number = int((event.at - (end.run_s or 0.0)) / step_s)
+                found[number] = found.get(number, Step()).plus(Step(waits=1, wait_s=end.wait_s))
+        return found
+
     def find_env(self, env_id: str) -> bytes | None:
         """The stored environment: NUL-separated K=V."""
         return self._base.envs.get(env_id)
@@ -360,7 +390,7 @@ class MemoryStore:
     def find_batch(self, first: int) -> Batch | None:
         """The batch that begins with that id."""
         found = self._base.batches.get(first)
-        return _copy(found) if found else None
+        return copy_record(found) if found else None
 
     def load_run_times(self) -> dict[tuple[str, str], list[float]]:
         """What was learned of run times, by (pool, kind)."""
@@ -372,11 +402,11 @@ class MemoryStore:
 
     def list_notices(self) -> list[Notice]:
         """The notices whose hooks are still to run, oldest first."""
-        return [_copy(one) for one in self._base.notices.values()]
+        return [copy_record(one) for one in self._base.notices.values()]
 
     def list_schedules(self) -> list[Schedule]:
         """All schedules, by name."""
-        return [_copy(schedule) for _, schedule in sorted(self._base.schedules.items())]
+        return [copy_record(schedule) for _, schedule in sorted(self._base.schedules.items())]
 
     def list_occurrences(self, name: str, limit: int, before: float | None = None) -> list[TaskRecord]:
         """The newest tasks of a schedule with a slot before `before`, newest first."""
@@ -386,13 +416,13 @@ class MemoryStore:
             for task in self._base.tasks.values()
             if task.spec.recurring == name and task.spec.slot is not None and task.spec.slot < bound
         ]
-        return [_copy(task) for _, _, task in sorted(found, key=lambda one: one[:2], reverse=True)[:limit]]
+        return [copy_record(task) for _, _, task in sorted(found, key=lambda one: one[:2], reverse=True)[:limit]]
 
     def list_passed(self, name: str, limit: int, before: float | None = None) -> list[PassedSlots]:
         """The newest slots of a schedule that became no task, with the first before `before`, newest first."""
         bound = float("inf") if before is None else before
         found = [key for key in self._base.passed if key[0] == name and key[1] < bound]
-        return [_copy(self._base.passed[key]) for key in sorted(found, reverse=True)[:limit]]
+        return [copy_record(self._base.passed[key]) for key in sorted(found, reverse=True)[:limit]]
 
     def load_pools(self) -> dict[str, dict[str, object]]:
         """The stored state of pools changed by command, by name."""
@@ -408,17 +438,7 @@ def _store(kept: dict[Any, Any], changes: Mapping[Any, Any]) -> None:
         if value is None:
             kept.pop(key, None)
         else:
-            kept[key] = _copy(value) if isinstance(value, msgspec.Struct) else value.copy()
-
-
-def _copy(record: Any) -> Any:
-    """A copy no deeper than what anyone changes: the record, its spec, their dictionaries and lists."""
-    fields = {
-        name: _copy(value) if isinstance(value, msgspec.Struct) else value.copy()
-        for name, value in msgspec.structs.asdict(record).items()
-        if isinstance(value, dict | list | msgspec.Struct)
-    }
-    return msgspec.structs.replace(record, **fields)
+            kept[key] = copy_record(value) if isinstance(value, msgspec.Struct) else value.copy()
 
 
 def _edge_key(edge: Edge) -> tuple[int, int, str, str]:

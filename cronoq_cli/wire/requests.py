@@ -95,12 +95,13 @@ class ShowTasks(_Request, tag="show"):
 class WaitTasks(_Request, tag="wait"):
     """Answered when all (or `any`) of the selected tasks are final, with their documents.
 
-    `now`: answered at once, by a refusal when they are not.
+    `now`: answered at once, by a refusal when they are not. `brief`: of several that succeeded it is only told that.
     """
 
     select: Selector
     any: bool = False
     now: bool = False
+    brief: bool = False
 
 
 class Cancel(_Request, tag="cancel"):
@@ -198,6 +199,12 @@ class Edit(_Request, tag="edit"):
     changes: TaskChanges
 
 
+class EditEach(_Request, tag="edit-each"):
+    """Change several waiting tasks, each in its own way: all of them, or none."""
+
+    edits: list[Edit]
+
+
 class Signal(_Request, tag="signal"):
     """Send one signal to the process trees of running tasks."""
 
@@ -237,6 +244,14 @@ class Stats(_Request, tag="stats"):
     window_s: float = 86_400.0
     pool: str | None = None
     kind: str | None = None
+
+
+class Throughput(_Request, tag="throughput"):
+    """What ended and how long what started had waited over the last `window_s` seconds, in steps of `step_s`: for a
+    chart that goes on with the events behind `last_seq` of the answer. Read from the store like Stats."""
+
+    window_s: float
+    step_s: float
 
 
 class Watch(_Request, tag="watch"):
@@ -354,11 +369,13 @@ Request = (
     | StartNow
     | Move
     | Edit
+    | EditEach
     | Signal
     | Remove
     | Prune
     | Events
     | Stats
+    | Throughput
     | Watch
     | Pools
     | PausePool
@@ -382,6 +399,7 @@ READS = (
     ShowTasks,
     Events,
     Stats,
+    Throughput,
     Metrics,
     Pools,
     Resources,
@@ -396,7 +414,7 @@ READS = (
 
 def is_read_from_store(request: Request) -> bool:
     """Whether the client answers a read from the store also while a daemon runs: what may take long to find."""
-    return isinstance(request, Stats) or (isinstance(request, Events) and request.filter is not None)
+    return isinstance(request, Stats | Throughput) or (isinstance(request, Events) and request.filter is not None)
 
 
 ANY_VERSION = (DaemonStatus, DaemonStop)

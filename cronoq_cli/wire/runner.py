@@ -78,6 +78,14 @@ class ErrorKind(StrEnum):
     MACHINE = "machine"
 
 
+def encode_text(text: str) -> bytes:
+    """The operating system's bytes of a string, whatever locale the runner was started in.
+
+    Raises UnicodeEncodeError for a surrogate that stands for no byte.
+    """
+    return text.encode("utf-8", "surrogateescape")
+
+
 def format_message(message: Message) -> str:
     """One message as JSON text, lone surrogates escaped."""
     return _encode(message)

@@ -19,8 +19,9 @@ class ApplySchedules(ScheduleRequest, tag="schedules-apply"):
 
     A spec whose name exists replaces it; one equal to what is there changes nothing but a broken chain. `envs`: the
     environments the templates name, by id. `paused`: new ones are added paused. `removed`: names to take away.
-    The answer has `recurring` (the documents of `specs`, in order), `added`, `replaced`, `unchanged`, `removed`
-    (names).
+    `pausing`, `resuming`: of what is there then, new or not, these rest from now on, or go on, as the requests below
+    have it. The answer has `recurring` (the documents of `specs`, in order), and the names `added`, `replaced`,
+    `unchanged` and `removed`.
     """
 
     specs: list[ScheduleSpec] = []
@@ -28,6 +29,8 @@ class ApplySchedules(ScheduleRequest, tag="schedules-apply"):
     removed: list[str] = []
     paused: bool = False
     pause_reason: str | None = None
+    pausing: list[str] = []
+    resuming: list[str] = []
     dry_run: bool = False
 
 
@@ -68,7 +71,8 @@ class ResumeSchedules(ScheduleRequest, tag="schedules-resume"):
 
 
 class SkipSchedule(ScheduleRequest, tag="schedule-skip"):
-    """Leave out the next `count` occurrences, or the one at `at` (unix seconds, must be a slot)."""
+    """Leave out the next `count` occurrences, or the one at `at` (unix seconds, must be a slot). The answer has
+    `recurring`, and under `skipped` when they would have started; none that could be left out is refused."""
 
     name: str
     count: int = 1

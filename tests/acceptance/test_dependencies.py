@@ -69,7 +69,10 @@ def test_keys_last_and_whole_batches_can_be_waited_for(one) -> None:
     first = held(one, "--key", "first")
     by_key = one.submit("--after", "first", "--", "true")
     by_last = one.submit("--after", "last", "--", "true")
-    assert (one.show(by_key)["after"], one.show(by_last)["after"]) != ([], [])
+    assert one.show(by_key)["after"] == [{"ref": "first", "condition": "success", "task": first, "open": True}]
+    assert one.show(by_last)["after"] == [
+        {"ref": str(by_key), "condition": "success", "task": by_key, "open": True}  # whatever is submitted after that
+    ]
     run = one.ok("submit", "--array", "0-2", "--after", by_last, "--", "true").strip()
     joined = one.submit("--after", run, "--", "true")
     assert one.show(joined)["status"] == "blocked"
@@ -103,6 +106,21 @@ def test_a_cycle_is_refused_by_its_name_even_through_a_thousand_tasks_and_change
     assert one.show(first)["after"] == []
     one.ok("cancel", first)
     assert one.wait_for("link999")["status"] == "skipped"
+
+
+def test_a_dependency_names_the_task_it_means_also_within_a_batch_and_for_a_key_that_came_later(one) -> None:
+    later = one.submit("--await-deps", "1h", "--after", "later", "--", "true")
+    lines = [{"command": ["true"], "key": "head", "hold": True}, {"command": ["true"], "after": ["head"]}]
+    first, _, second = one.ok("submit", "--batch", "-", input="\n".join(map(json.dumps, lines))).strip().partition("-")
+    assert [(edge["ref"], edge["task"], edge["open"]) for edge in one.show(second)["after"]] == [
+        ("head", int(first), True)
+    ]
+    assert f"head (task {first}, open)" in one.ok("show", second)
+    assert [(edge["task"], edge["open"]) for edge in one.show(later)["after"]] == [(None, True)]
+    holder = held(one, "--key", "later")
+    assert [(edge["task"], edge["open"]) for edge in one.show(later)["after"]] == [(holder, True)]
+    one.ok("release", holder, first)
+    assert one.wait_for(second)["status"] == one.wait_for(later)["status"] == "succeeded"
 
 
 def test_an_edit_can_add_and_take_back_a_dependency(one) -> None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -196,10 +197,20 @@ def test_a_full_disk_for_the_users_own_output_is_the_tasks_own_affair(cronoq, di
 def test_below_the_guard_new_work_is_refused_and_what_runs_goes_on(cronoq, tmp_path) -> None:
     running = cronoq.submit("-C", str(tmp_path), "--", "sh", "-c", f"{WAITS}; exit 5")
     cronoq.wait_for(running, "running")
+    cronoq.ok("recurring", "add", "makes-room", "--every", "300ms", "--", "true")
     cronoq.configure('[logs]\nmin_free = "100000GiB"\n')
     os.kill(cronoq.find_daemon(), signal.SIGHUP)
     done = cronoq.wait_until(lambda: (d := cronoq("submit", "--", "true")).returncode == 75 and d)
     assert "min_free" in done.stderr
+    refused_at = time.time()
+    cronoq.wait_until(
+        lambda: any(
+            run["status"] == "succeeded" and datetime.fromisoformat(run["due_at"]).timestamp() > refused_at
+            for run in cronoq.ask("recurring", "history", "makes-room")["runs"]
+        ),
+        what="an occurrence: it was accepted before, and may be what makes room",
+    )
+    assert cronoq("recurring", "run", "makes-room").returncode == 75
     (tmp_path / "go").touch()
     assert cronoq.wait_for(running)["exit_code"] == 5
     cronoq.configure("")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tests.acceptance.conftest import Cronoq
@@ -48,6 +49,39 @@ def test_a_schedule_runs_is_seen_and_is_gone(shared: Cronoq) -> None:
     assert shared.ok("cron", "rm", "tick") == "removed tick\n"
     assert shared("recurring", "show", "tick").returncode == 3
     assert shared.ask("recurring", "history", "tick")["runs"], "the history stays"
+
+
+def test_a_reserved_start_is_foretold_and_stands_in_no_queue_before_it(shared: Cronoq) -> None:
+    at = datetime.now(UTC).replace(second=0, microsecond=0) + timedelta(minutes=4)
+    (pool,) = shared.ask("pool", "ls")["pools"]
+    most = max(1, pool["max"] // 2)  # what may be reserved at one moment
+    for name in ("got", "conflict"):
+        words = ("--tz", "UTC", "--reserve", "--slots", most, "--", "true")
+        shared.ok("recurring", "add", name, f"{at.minute} {at.hour} * * *", *words)
+    due = {one["name"]: one["next"] for one in shared.ask("recurring", "ls")["recurring"] if one["reserve"]}
+    assert due == {"got": f"{at:%FT%TZ}", "conflict": f"{at + timedelta(days=1):%FT%TZ}"}
+    submitted = int(shared.ok("submit", "--", "true"))
+    shared.wait_for(submitted)
+    assert not any(task["recurring"] in due for task in shared.ask("ls")["tasks"])
+    assert [task["recurring"] for task in shared.ask("ls", "--status", "scheduled")["tasks"]] == ["got"]
+    assert shared.ask("show", "last")["task"]["id"] == submitted
+    assert shared("cancel", "--all").returncode == 3, "there is nothing in the queue"
+    shared.ok("recurring", "skip", "got")
+    (skipped,) = shared.ask("recurring", "history", "got")["runs"]
+    assert (skipped["id"], skipped["status"], skipped["reason"]) == (None, "skipped", "left out as asked")
+    document = shared.ask("recurring", "show", "got")["recurring"]
+    assert (document["last"], document["skips"]) == (None, [f"{at:%FT%TZ}"])
+    shared.ok("recurring", "rm", *due)
+
+
+def test_what_is_left_out_is_told_as_it_is(shared: Cronoq) -> None:
+    shared.ok("recurring", "add", "few", "0 * * * *", "--until", "+150m", "--", "true")
+    assert shared.ok("recurring", "skip", "few", "-n", "9") in ("few leaves out 2 runs\n", "few leaves out 3 runs\n")
+    refused = shared("recurring", "skip", "few")
+    assert (refused.returncode, refused.stderr.split(" (")[0]) == (4, "cronoq: schedule 'few' has no next run to skip")
+    shared.ok("recurring", "add", "few", "--every", "1h", "--", "true")
+    assert shared.ok("recurring", "skip", "few", "-n", "2").startswith("few leaves out 2 runs; next ")
+    shared.ok("recurring", "rm", "few")
 
 
 def test_a_line_of_a_crontab_runs_as_under_cron(shared: Cronoq, tmp_path: Path) -> None:

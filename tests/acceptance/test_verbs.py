@@ -120,6 +120,25 @@ def test_selectors_are_ids_runs_lists_keys_last_and_options(line) -> None:
     assert ids("--pool", "line", "--status", "ready") == [d]
 
 
+def test_what_is_not_there_says_what_there_is(line) -> None:
+    (task_id,) = queue(line, 1, "--key", "nightly-build")
+    for words, said in (
+        (["show", 999_999], f"no task 999999 (the newest is {task_id})"),
+        (["show", "nightly-biuld"], "no task has the key 'nightly-biuld' (did you mean nightly-build?)"),
+        (["show", "elsewhere"], "no task has the key 'elsewhere' (submit --key gives one; --name selects by name)"),
+        (["submit", "--after", 999_999, "--", "true"], f"no task 999999 (the newest is {task_id})"),
+        (["retry", task_id], f"task {task_id} cannot be retried: it is ready (only ended tasks can be)"),
+        (["ls", "--status", "faild"], "no status 'faild' (did you mean failed?)"),
+        (["events", "--type", "suceeded"], "no event is called 'suceeded' (did you mean succeeded?)"),
+        (["ls", "--recurring", "nightly"], "nothing matched (no schedule is there)"),
+        (["submit", "-p", "defualt", "--", "true"], "unknown pool 'defualt' (did you mean default?)"),
+    ):
+        assert said in line(*words).stderr
+    line.ok("cancel", task_id)
+    line.ok("rm", task_id)
+    assert f"no task {task_id} (it was removed, or forgotten" in line("show", task_id).stderr
+
+
 def test_a_key_means_its_newest_task(one) -> None:
     one.ok("submit", "--wait", "-k", "again", "--", "true")
     second = int(one.ok("submit", "--wait", "-k", "again", "--", "true"))
@@ -261,6 +280,26 @@ def test_edit_changes_the_named_fields_alone(line) -> None:
     assert line.show(task_id)["status"] == "ready"
 
 
+def test_several_tasks_changed_differently_in_an_editor_are_all_changed_or_none(line, tmp_path) -> None:
+    first, second = queue(line, 2, "--timeout", "2h")
+    editor = tmp_path / "editor"
+    env = {"EDITOR": str(editor)}
+
+    def write(pool: str) -> None:
+        script = f's/2h/3h/;/^.task.{second}/,$ {{s/3h/4h/;s/pool = .*/pool = "{pool}"/}}'
+        editor.write_text(f"#!/bin/sh\nsed -i '{script}' \"$1\"\n")
+
+    write("nosuch")
+    editor.chmod(0o755)
+    refused = line("edit", f"{first},{second}", env=env)
+    assert (refused.returncode, refused.stdout) == (7, "")
+    assert "unknown pool 'nosuch'" in refused.stderr
+    assert [line.show(task_id)["timeout_s"] for task_id in (first, second)] == [7200, 7200]
+    write("default")
+    assert line.ok("edit", f"{first},{second}", env=env).startswith("edited ")
+    assert [line.show(task_id)["timeout_s"] for task_id in (first, second)] == [10800, 14400]
+
+
 def test_retry_keeps_the_id_and_rerun_gives_a_new_one(one) -> None:
     task_id = one.submit("--", "sh", "-c", "exit 3")
     one.wait_for(task_id, "failed")
@@ -298,7 +337,7 @@ def test_prune_prints_the_count_and_dry_run_removes_nothing(cronoq) -> None:
 
 
 def test_ls_shows_what_runs_the_next_and_the_last_ended(cronoq) -> None:
-    cronoq.configure("[pools.default]\nworkers = 1\n")
+    cronoq.configure("[pools.default]\nworkers = 1\n[pools.shut]\n")
     cronoq.ok("submit", "--each", "-", "--", "true", "{}", input="".join(f"{n}\n" for n in range(12)))
     cronoq.ok("wait", "--all")
     running = cronoq.submit("--", "sleep", "600")
@@ -316,6 +355,10 @@ def test_ls_shows_what_runs_the_next_and_the_last_ended(cronoq) -> None:
         after = page[-1]["id"]
     assert pages == [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10], [11, 12]]
     assert [task["id"] for task in cronoq.ask("ls", "--finished", "3-5,20")["tasks"]] == [3, 4, 5]
+    cronoq.ok("pool", "pause", "shut")
+    shut = cronoq.submit("-p", "shut", "-P", "critical", "--", "true")
+    waiting = [task for task in cronoq.ask("ls", "--limit", "all")["tasks"] if task["status"] == "ready"]
+    assert [task["pool"] for task in waiting] == 60 * ["default"] + ["shut"] and waiting[-1]["id"] == shut
 
 
 def test_show_says_that_there_is_no_time_limit(one) -> None:

@@ -16,7 +16,7 @@ from cronoq_cli.client import launch
 from cronoq_cli.client.connection import ProcessEnd, find_connection
 from cronoq_cli.config.paths import prepare_dirs
 from cronoq_cli.daemon.instance import InstanceLock
-from cronoq_cli.errors import CronoqError, InvalidError, NoDaemonError
+from cronoq_cli.errors import CronoqError, InvalidError, NoDaemonError, NotFoundError
 from cronoq_cli.wire import codec
 from cronoq_cli.wire.requests import (
     Cancel,
@@ -25,6 +25,7 @@ from cronoq_cli.wire.requests import (
     Hold,
     ListTasks,
     Selector,
+    ShowTasks,
     Submit,
     WaitTasks,
 )
@@ -101,6 +102,13 @@ def test_reads_without_a_daemon_answer_from_the_store_and_say_so(client: Client)
     assert client.notes == ["no daemon runs; this is what its store says"]
     assert client.starts == []
     assert not os.path.exists(client.paths.state_dir)
+
+
+def test_what_is_not_found_without_a_daemon_says_so_too(client: Client) -> None:
+    for _ in range(2):
+        with pytest.raises(NotFoundError):
+            client.gateway.ask(ShowTasks(select=Selector(refs=["7"])))
+    assert client.notes == ["no daemon runs; this is what its store says"]
 
 
 def test_status_without_a_daemon_is_idle_with_exit_5(client: Client) -> None:

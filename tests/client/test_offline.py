@@ -48,6 +48,8 @@ TASKS = [
     task(5, Status.RUNNING, {"retries": 2}, started_at=1900.0, attempt=1, units={"gpu": [1]}),
     task(6, Status.BLOCKED, {"after": [Dependency(ref="3")]}),
     task(7, Status.SCHEDULED, due_at=3000.0),
+    # An occurrence that is a task already, to reserve its start, which has not come: not of the queue yet.
+    task(8, Status.SCHEDULED, {"recurring": "job", "key": "job@x", "slot": 3500.0, "start_at": 3500.0}, due_at=3500.0),
 ]
 
 
@@ -111,6 +113,8 @@ def test_the_history_is_paged_by_id(ask: Callable[[Any], Reply]) -> None:
         (Selector(name_glob="job[67]"), [7, 6]),
         (Selector(refs=["1-7"], statuses=["running"]), [5]),
         (Selector(all=True), [5, 4, 3, 7, 6, 1, 2]),
+        (Selector(refs=["8"]), [8]),
+        (Selector(statuses=["scheduled"]), [7, 8]),
         (Selector(pools=["default"], statuses=["blocked"]), [6]),
     ],
 )
@@ -230,8 +234,8 @@ def test_what_decided_an_end_is_known_without_a_daemon(ask: Callable[[Any], Repl
 def test_status_says_that_none_runs_and_what_waits(ask: Callable[[Any], Reply], paths: Paths) -> None:
     reply = ask(DaemonStatus())
     assert reply.exit == 5
-    assert (reply.doc["daemon"]["state"], reply.doc["daemon"]["tasks"]) == ("idle", 5)
-    assert count_live(paths) == 5
+    assert (reply.doc["daemon"]["state"], reply.doc["daemon"]["tasks"]) == ("idle", 6)
+    assert count_live(paths) == 6
 
 
 def test_a_change_is_not_for_the_store(ask: Callable[[Any], Reply]) -> None:

@@ -35,7 +35,7 @@ def task_document(number: int = 7, status: str = "succeeded", **changes: Any) ->
 
 def explanation(**changes: Any) -> dict[str, Any]:
     """What `explain` answers for a task that nothing holds back, with some fields changed."""
-    nothing = ("first", "score", "place", "ahead", "estimated_start", "estimate_basis", "decided_by")
+    nothing = ("first", "score", "place", "ahead", "estimated_start", "estimate_basis", "running", "decided_by")
     return {"id": 7, "status": "ready", "blockers": [], **dict.fromkeys(nothing), **changes}
 
 

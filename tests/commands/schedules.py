@@ -89,6 +89,7 @@ class TableGateway(FakeGateway):
             word = "added" if there is None else "unchanged" if there.spec == spec else "replaced"
             words[word].append(spec.name)
             rests = request.paused if there is None else there.paused
+            rests = spec.name in request.pausing or (rests and spec.name not in request.resuming)
             reason = request.pause_reason if there is None else there.pause_reason
             entries.append(Entry(spec, paused=rests, pause_reason=reason))
         if not request.dry_run:
@@ -96,6 +97,8 @@ class TableGateway(FakeGateway):
             self.table |= {entry.spec.name: entry for entry in entries}
             for name in request.removed:
                 del self.table[name]
+            for name in (*request.pausing, *request.resuming):
+                self.table[name].paused = name in request.pausing
         return Reply(doc={"recurring": [self._describe(entry, Schedules(next_count=5)) for entry in entries], **words})
 
     def _set_paused(self, request: PauseSchedules | ResumeSchedules) -> Reply:
@@ -137,6 +140,7 @@ class TableGateway(FakeGateway):
             "pool": spec.template.pool,
             "overlap": spec.overlap.value,
             "catch_up": spec.catch_up.value,
+            "jitter_s": spec.jitter_s,
             "paused": entry.paused,
             "paused_until": None if entry.paused_until is None else format_utc(entry.paused_until),
             "pause_reason": entry.pause_reason,

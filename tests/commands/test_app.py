@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from cronoq_cli import __version__
 from cronoq_cli.commands.app import VERB_FILES, build_command, find_home
 from cronoq_cli.commands.context import NeedsClient
+from cronoq_cli.commands.familiar import FAMILIAR
 
 from .conftest import Caller
 
@@ -71,6 +73,15 @@ def test_help_in_a_pipe_is_plain_text_on_both_sides(caller: Caller, words: list[
     assert "\x1b" not in from_client
 
 
+def test_drawn_help_wraps_no_sentence_early_and_gives_way_where_it_would_be_cramped(caller: Caller) -> None:
+    caller.terminal, caller.columns = True, 80
+    caller.env["NO_COLOR"] = "1"
+    drawn = caller("submit", "--help").out
+    assert "╭" in drawn and "belongs to the command. Several words are executed" in " ".join(drawn.split())
+    assert "\n   cronoq submit -- make -j4 test\n   cronoq" in drawn  # examples stand one below the other
+    assert "╭" not in caller("recurring", "add", "--help").out
+
+
 def test_version(caller: Caller) -> None:
     assert caller("--version").out == f"cronoq {__version__}\n"
 
@@ -79,9 +90,19 @@ def test_version(caller: Caller) -> None:
     ("words", "message"),
     [
         (["sumbit", "x"], "there is no command 'sumbit' (did you mean submit?)"),
+        (
+            ["restart", "7"],
+            "there is no command 'restart' (here it is cronoq retry TASK, cronoq rerun TASK; the daemon:",
+        ),
+        (["squeue"], "there is no command 'squeue' (here it is cronoq ls)"),
+        (["zzz"], "there is no command 'zzz' (cronoq --help lists all of them)"),
         (["--versoin"], "there is no option --versoin (did you mean --version?)"),
         (["--color", "blue", "ls"], "--color: 'blue' is not known here"),
         (["--home", "", "ls"], "--home: the path is empty"),
+        (
+            ["ls", "--color", "never"],
+            "ls: there is no option --color (it stands before the command: cronoq --color ... ls)",
+        ),
         (["--home"], "requires an argument"),
         (["ls", "--limti", "3"], "ls: there is no option --limti (did you mean --limit?)"),
         (["ls", "--json=1"], "does not take a value"),
@@ -92,6 +113,18 @@ def test_mistyped_words_are_one_line_with_the_nearest_one(caller: Caller, words:
     line = caller(*words)
     assert (line.status, line.out, line.err.count("\n")) == (2, "", 1)
     assert message in line.err
+
+
+def test_what_a_familiar_word_is_called_here_can_be_typed(caller: Caller) -> None:
+    command = build_command()
+    assert not set(FAMILIAR) & set(command.commands)
+    for hint in FAMILIAR.values():
+        for line in re.findall(r"cronoq [^,;]*", hint):
+            words = [word for word in line.split()[1:] if re.fullmatch(r"[a-z-]+", word) and not word.startswith("--")]
+            depth = 2 if words and hasattr(command.commands[words[0]], "commands") else 1
+            said = caller(*words[:depth], "--help-all" if words else "--help")
+            assert said.status == 0, line
+            assert all(option in said.out for option in re.findall(r"--[a-z-]+", line)), line
 
 
 def test_control_characters_in_an_error_are_not_sent_to_the_terminal(caller: Caller) -> None:

@@ -12,7 +12,7 @@ import pytest
 from cronoq_cli.config.effective import Changes
 from cronoq_cli.errors import ConflictError
 from cronoq_cli.wire.requests import Reply, SetPool, SetResource
-from cronoq_cli.wire.schedules import ApplySchedules, PauseSchedules, Schedules
+from cronoq_cli.wire.schedules import ApplySchedules, Schedules
 
 from .conftest import Caller, FakeStreams
 from .schedules import TableGateway
@@ -113,14 +113,14 @@ def test_the_difference_is_shown_and_with_dry_run_nothing_else_is_done(planner: 
 
 def test_it_is_applied_and_then_there_is_nothing_to_change(planner: Caller) -> None:
     apply(planner, "queue.toml")
-    pool, gpu, api, schedules, paused = changing(planner)
+    pool, gpu, api, schedules = changing(planner)
     assert pool == SetPool(name="batch", changes={"workers": 2, "max_pending": "none"})
     assert gpu == SetResource(name="gpu", permits=1)
     assert api == SetResource(name="api", burst=7)
     assert isinstance(schedules, ApplySchedules)
     assert [spec.name for spec in schedules.specs] == ["nightly", "rests"]
     assert (schedules.specs[0].comment, schedules.removed) == ("# every night", [])
-    assert paused == PauseSchedules(names=["rests"])
+    assert (schedules.pausing, schedules.resuming) == (["rests"], [])
     before = len(changing(planner))
     assert apply(planner, "queue.toml").out == "nothing to change\n"
     assert len(changing(planner)) == before

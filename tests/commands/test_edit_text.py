@@ -9,7 +9,7 @@ import pytest
 from cronoq_cli.commands.edit_text import describe_editable, format_editable, read_edited
 from cronoq_cli.errors import ConflictError, InvalidError
 from cronoq_cli.model.task import Condition, Dependency
-from cronoq_cli.wire.requests import Edit, Reply, Selector, ShowTasks, TaskChanges
+from cronoq_cli.wire.requests import Edit, EditEach, Reply, Selector, ShowTasks, TaskChanges
 from tests.commands.conftest import Caller, task_document
 
 TASK = {
@@ -48,14 +48,17 @@ def offer(caller: Caller) -> Callable[..., list[str]]:
         streams.keep_copy = lambda data, name: f"/kept/{name}"  # type: ignore[attr-defined]
         documents = [waiting(), waiting(8)]
         caller.gateway.answer(ShowTasks, Reply(doc={"tasks": documents}))
-        caller.gateway.answer(Edit, Reply(doc={"tasks": documents}))
+        caller.gateway.answer(EditEach, Reply(doc={"tasks": documents}))
         return shown
 
     return put
 
 
 def edits(caller: Caller) -> list[Edit]:
-    return [request for request in caller.gateway.requests if isinstance(request, Edit)]
+    """What was asked for together, which is once or not at all."""
+    asked = [request.edits for request in caller.gateway.requests if isinstance(request, EditEach)]
+    assert len(asked) <= 1
+    return asked[0] if asked else []
 
 
 def test_a_text_that_is_not_changed_changes_nothing() -> None:
@@ -83,12 +86,6 @@ def test_several_tasks_are_changed_each_as_its_table_says(caller: Caller, offer:
     ]
 
 
-def test_the_same_change_of_several_tasks_is_made_together(caller: Caller, offer: Callable[..., list[str]]) -> None:
-    offer(lambda text: text.replace('pool = "default"', 'pool = "batch"'))
-    caller("edit", "7,8")
-    assert edits(caller) == [Edit(select=Selector(refs=["7", "8"]), changes=TaskChanges(pool="batch"))]
-
-
 def test_nothing_changed_is_said_and_not_asked_for(caller: Caller, offer: Callable[..., list[str]]) -> None:
     offer(lambda text: text)
     assert (caller("edit", "7").out, edits(caller)) == ("nothing changed\n", [])
@@ -112,7 +109,7 @@ def test_a_text_that_is_given_up_is_kept(caller: Caller, offer: Callable[..., li
 
 def test_what_the_daemon_refuses_is_offered_again_too(caller: Caller, offer: Callable[..., list[str]]) -> None:
     shown = offer(lambda text: text.replace('"default"', '"nosuch"', 1), lambda text: text.replace("nosuch", "default"))
-    caller.gateway.answer(Edit, InvalidError("unknown pool 'nosuch'"))
+    caller.gateway.answer(EditEach, InvalidError("unknown pool 'nosuch'"))
     done = caller("edit", "7")
     assert done.out == "nothing changed\n" and "nosuch" in shown[1]
 

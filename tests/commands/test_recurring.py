@@ -254,7 +254,7 @@ def test_a_pipe_has_all_columns_uncut(planner: Caller) -> None:
     assert "Sep 21 22:15" in by_name["close"] or "22:15:00" in by_name["close"], "the caller's zone, said in the header"
 
 
-@pytest.mark.parametrize("columns", [20, 60, 80, 120, 200])
+@pytest.mark.parametrize("columns", [20, 60, 80, 120, 140, 200])
 def test_the_table_fits_a_terminal_and_has_words_where_there_is_room(planner: Caller, columns: int) -> None:
     fill(planner)
     planner.terminal, planner.columns = True, columns
@@ -262,15 +262,16 @@ def test_the_table_fits_a_terminal_and_has_words_where_there_is_room(planner: Ca
     rows = planner("recurring", "ls").out.splitlines()
     assert len(rows) == 5
     assert all(len(row) <= columns for row in rows)
-    assert ("IN WORDS" in rows[0]) == (columns >= 120)
+    assert ("IN WORDS" in rows[0]) == (columns >= 140)
 
 
 def test_a_schedule_that_does_not_run_says_why_in_its_state(planner: Caller) -> None:
     fill(planner)
     assert isinstance(planner.gateway, TableGateway)
     planner.gateway.table["backup"].broken = True
-    line = planner("recurring", "add", "over", "@daily", "--until", "+1m", "--", "x")
-    assert "no run is ahead" in line.err
+    planner("recurring", "add", "over", "@daily", "--until", "+1d", "--", "x")
+    planner.gateway.table["over"].spec.until = NOW - 1  # time has passed
+    assert "no run is ahead" in planner("recurring", "show", "over").err
     rows = {row.split()[0]: row for row in planner("recurring", "ls").out.splitlines()}
     assert "broken" in rows["backup"]
     assert "ended" in rows["over"]
@@ -366,8 +367,26 @@ def test_removing(planner: Caller) -> None:
     assert planner("recurring", "rm", "--all").out == "removed backup, close, boot\n"
 
 
+def test_a_schedule_that_is_over_before_its_first_run_is_refused(planner: Caller) -> None:
+    for words in (("0 4 * * *", "--tz", "UTC"), ("--every", "2h")):
+        refused = planner("recurring", "add", "x", *words, "--until", "+1h", "--", "true")
+        assert refused.status == 7
+        assert "it never fires: its first run 2026-09-2" in refused.err
+        assert "would come behind --until 2026-09-21T15:13:20Z" in refused.err
+        assert planner("recurring", "add", "x", *words, "--until", "+3d", "--", "true").status == 0
+    assert planner("recurring", "add", "x", "@reboot", "--until", "+1h", "--", "true").status == 0
+
+
+def test_jitter_is_told_since_the_times_are_others_than_the_words(planner: Caller) -> None:
+    line = planner("recurring", "add", "x", "0 4 * * *", "--jitter", "1h", "--", "true")
+    assert "cronoq: with --jitter 1h each run starts 10m39s after its time\n" in line.err
+    line = planner("recurring", "add", "x", "* * * * *", "--jitter", "1h", "--", "true")
+    assert "each run starts 10m39s after its time: later than the next one falls due\n" in line.err
+
+
 def test_skipping(planner: Caller) -> None:
-    planner.gateway.answer(SkipSchedule, Reply(doc={"recurring": [{"name": "x", "next": "2026-09-23T00:30:00Z"}]}))
+    skipped = {"recurring": [{"name": "x", "next": "2026-09-23T00:30:00Z"}], "skipped": ["2026-09-22T00:30:00Z"]}
+    planner.gateway.answer(SkipSchedule, Reply(doc=skipped))
     assert planner("recurring", "skip", "x").out == "x leaves out a run; next 2026-09-23T00:30:00Z\n"
     planner("recurring", "skip", "x", "-n", "3")
     assert planner.request == SkipSchedule(name="x", count=3)

@@ -424,12 +424,41 @@ def test_a_schedule_with_seconds_has_no_line_in_a_crontab(planner: Caller) -> No
         ("[recurring]\nx = 1\n", "'x' is no table"),
         ("[pools.x]\n", "unknown table 'pools'"),
         ("[recurring.x\n", "it is not TOML"),
+        ("[recurring.x]\nwhen = '@daily'\nshell = 'a'\npaused = 'yes'\n", "x: paused: 'yes' is not true or false"),
+        ("[recurring.x]\nwhen = '@daily'\nshell = 'a'\njitter = 2030-01-01\n", "x: jitter: '2030-01-01' is not a dura"),
     ],
 )
 def test_a_wrong_table_is_refused_with_its_name_and_field(planner: Caller, text: str, said: str) -> None:
     line = planner("recurring", "import", write(planner, text))
     assert (line.status, table(planner)) == (7, {})
     assert said in line.err
+
+
+def test_an_import_of_paused_and_active_lines_is_one_request(planner: Caller) -> None:
+    ok(planner("recurring", "add", "there", "@daily", "--", "a"))
+    paused = '# cronoq: {"name": "rests", "paused": true}\n0 1 * * * x\n'
+    again = '# cronoq: {"name": "there", "paused": true}\n0 1 * * * x\n'
+    planner.gateway.requests.clear()
+    ok(planner("recurring", "import", write(planner, paused + "0 2 * * * y\n" + again)))
+    (one,) = [found for found in planner.gateway.requests if isinstance(found, ApplySchedules) and found.specs]
+    assert sorted(spec.name for spec in one.specs) == ["rests", "there", "y"]
+    assert resting(planner) == {"rests": True, "there": False, "y": False}, "a pause is not taken over what runs here"
+    text = ok(planner("recurring", "export"))
+    ok(planner("recurring", "rm", "--all"))
+    planner.gateway.requests.clear()
+    ok(planner("recurring", "import", write(planner, text)))
+    (one,) = [found for found in planner.gateway.requests if isinstance(found, ApplySchedules) and found.specs]
+    assert one.pausing == ["rests"]
+    ok(planner("recurring", "rm", "--all"))
+    ok(planner("recurring", "import", "--paused", write(planner, text)))
+    assert set(resting(planner).values()) == {True}
+
+
+@pytest.mark.parametrize("until", ["2030-01-02", "2030-01-02T00:00:00", "2030-01-01T23:00:00Z", "'2030-01-02'"])
+def test_times_may_be_written_as_toml_has_them_also_on_windows(planner: Caller, until: str) -> None:
+    text = f"\ufeff[recurring.x]\r\nwhen = '@daily'\r\nshell = 'a'\r\nuntil = {until}"
+    assert ok(planner("recurring", "import", write(planner, text))) == "1 added\n"
+    assert table(planner)["x"].until == 1_893_538_800.0
 
 
 # -- edit ----------------------------------------------------------------------------------------------------------
@@ -458,6 +487,48 @@ def test_edit_changes_adds_and_removes_and_keeps_comments(planner: Caller) -> No
     ok(edit(planner, lambda text: text))
     assert "# nightly\n# inside\n[recurring.old]" in streams(planner).seen[-1]
     assert ok(edit(planner, lambda text: text.replace("paused = true\n", ""))) == "resumed new\n"
+
+
+def test_comments_at_the_end_of_lines_move_above_their_table(planner: Caller) -> None:
+    text = """[recurring.x] # the big one
+when = "0 3 * * *"  # night
+command = [
+  "a",  # no more
+  "b # c", 'd \\', # nor this
+]
+shell_path = '/bin/#sh' #own
+tag = { note = "a \\"# b" }
+env = { A = \"\"\"
+# text
+\"\"\" } # of cron #2
+[recurring.y]
+when = "@daily" #
+shell = "true # false"
+"""
+    ok(edit(planner, lambda _: text.replace("shell_path = '/bin/#sh' #own\n", "")))
+    found = {name: spec.comment for name, spec in table(planner).items()}
+    assert found == {"x": "# the big one\n# when: night\n# no more\n# nor this\n# of cron #2", "y": ""}
+    ok(edit(planner, lambda kept: kept.replace("[recurring.y]", "[recurring.y] # !")))
+    assert table(planner)["x"].comment == found["x"]
+    assert table(planner)["y"].comment == "# !"
+
+
+def test_an_edit_is_one_request_all_or_nothing(planner: Caller) -> None:
+    for name in ("old", "gone", "quiet"):
+        ok(planner("recurring", "add", name, "@daily", "--", "a"))
+    ok(planner("recurring", "pause", "quiet"))
+    planner.gateway.requests.clear()
+    more = "[recurring.new]\nwhen = '@daily'\nshell = 'x'\npaused = true\n"
+
+    def change(text: str) -> str:
+        blocks = dict(zip(("gone", "old", "quiet"), text.split("\n\n")[1:], strict=True))
+        return f"{blocks['old']}\npaused = true\n\n{blocks['quiet'].replace('paused = true', '')}\n\n{more}"
+
+    ok(edit(planner, change))
+    (one,) = [found for found in planner.gateway.requests if isinstance(found, ApplySchedules) and found.pausing]
+    assert ([spec.name for spec in one.specs], one.removed) == (["new"], ["gone"])
+    assert (one.pausing, one.resuming) == (["old", "new"], ["quiet"])
+    assert resting(planner) == {"new": True, "old": True, "quiet": False}
 
 
 def test_a_refused_text_is_offered_again_as_it_is(planner: Caller) -> None:

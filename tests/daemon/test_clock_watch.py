@@ -63,6 +63,10 @@ class Ear:
         """Keep it."""
         self.told.append(event)
 
+    def hear_first(self) -> None:
+        """Keep that too."""
+        self.told.append("hear first")
+
     def kinds(self) -> list[tuple[str, float | None]]:
         """Kind and `able_since` of the changes of the clock."""
         return [(str(one.kind), one.able_since) for one in self.told if isinstance(one, ClockChanged)]
@@ -109,6 +113,7 @@ def test_a_wake_up_that_comes_far_too_late_tells_that_we_stood_still() -> None:
     clock.live(3600)
     watching.note_freeze(3590)
     assert ear.kinds() == [("frozen", clock.reading.wall)]
+    assert ear.told[0] == "hear first", "what ended while we stood still is heard before anything is decided"
 
 
 def test_another_zone_is_told_once_also_when_only_wake_ups_look() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from cronoq_cli.config.loading import parse_settings
+from cronoq_cli.daemon.commits import Commits
 from cronoq_cli.daemon.loading import load_engine
 from cronoq_cli.daemon.machine import LOOK_EVERY_S, MachineWatch
 from cronoq_cli.daemon.scheduler import Scheduler
@@ -28,7 +29,7 @@ class World:
         store = MemoryStore()
         store.claim("test", 0.0)
         settings = parse_settings(config, "config.toml")
-        self.scheduler = Scheduler(store, lambda: load_engine(store, settings, self.clock(), {}), self.clock)
+        self.scheduler = Scheduler(Commits(store), lambda: load_engine(store, settings, self.clock(), {}), self.clock)
         self.watch = MachineWatch(self.scheduler, self._read)
         self.scheduler.apply(RunnersCompared(set()))
 

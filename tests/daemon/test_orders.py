@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from cronoq_cli.config.loading import parse_settings
 from cronoq_cli.config.paths import Paths, find_paths, prepare_dirs
+from cronoq_cli.daemon.commits import Commits
 from cronoq_cli.daemon.loading import load_engine
 from cronoq_cli.daemon.orders import Orders, SentEnvironments
 from cronoq_cli.daemon.scheduler import Scheduler
@@ -55,7 +57,7 @@ class Desk:
 
     def start(self, task_id: int, units: dict[str, list[int]] | None = None) -> dict[str, Any]:
         """The start order of its first attempt."""
-        scheduler = Scheduler(self.store, lambda: load_engine(self.store, self.settings, NOW, {}), lambda: NOW)
+        scheduler = Scheduler(Commits(self.store), lambda: load_engine(self.store, self.settings, NOW, {}), lambda: NOW)
         task = scheduler.engine.find(task_id)
         assert task is not None
         task.units = units
@@ -84,6 +86,12 @@ def test_the_units_a_task_was_given_are_in_its_environment(desk: Desk) -> None:
         "CRONOQ_RESOURCE_GPU": "0,3",
         "CRONOQ_RESOURCE_API_V2": "1",
     }
+
+
+def test_a_task_whose_row_is_damaged_fails_for_good_in_place_of_running_nothing(desk: Desk) -> None:
+    words = desk.start(desk.add(command=None))["argv"]
+    done = subprocess.run(words, capture_output=True, check=False)
+    assert done.returncode == 126 and b"damaged" in done.stderr
 
 
 def test_a_task_without_units_start_or_deadline_has_none_of_it(desk: Desk) -> None:

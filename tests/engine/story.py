@@ -18,6 +18,7 @@ from cronoq_cli.engine.messages import (
     Action,
     AttemptEnded,
     AttemptStarted,
+    Bulk,
     Effects,
     Event,
     Forget,
@@ -52,13 +53,14 @@ from cronoq_cli.model.task import (
     TaskSpec,
     Transition,
 )
+from cronoq_cli.store.contract import KeptRun
 
 EdgeKey = tuple[int, int, str, str]
 
 
 def policy_of(spec: TaskSpec) -> Policy:
-    """The policy of a spec, nothing taken from a configuration."""
-    return Policy(
+    """The policy of a spec, nothing taken from a configuration; equal ones are one object."""
+    policy = Policy(
         kind=spec.kind,
         retries=spec.retries or 0,
         backoff=spec.backoff or Backoff(),
@@ -69,6 +71,10 @@ def policy_of(spec: TaskSpec) -> Policy:
         stop_signal=spec.stop_signal,
         grace_s=spec.grace_s,
     )
+    return POLICIES.setdefault(policy, policy)
+
+
+POLICIES: dict[Policy, Policy] = {}
 
 
 @dataclass
@@ -76,6 +82,8 @@ class Shelf:
     """What a store keeps of the effects: rows by id, edges open or closed, batches, pools, attempts."""
 
     tasks: dict[int, TaskRecord] = field(default_factory=dict)
+    lots: dict[int, int] = field(default_factory=dict)
+    """The first of those it was submitted with and is like, of each task that nothing has touched since."""
     edge_rows: dict[EdgeKey, tuple[Edge, bool]] = field(default_factory=dict)
     batch_rows: dict[int, Batch] = field(default_factory=dict)
     pools: dict[str, dict[str, object]] = field(default_factory=dict)
@@ -87,6 +95,9 @@ class Shelf:
 
     def commit(self, effects: Effects) -> None:
         """Write everything, in the order of a store: tasks, edges opened, closed, forgotten."""
+        told = list(effects.transitions)
+        for bulk in reversed(effects.bulks):
+            told[bulk.told : bulk.told] = self._write_bulk(bulk)
         for task_id, task in effects.touched.items():
             self._write_task(task_id, task, effects)
         for edge in effects.edges_opened:
@@ -105,7 +116,7 @@ class Shelf:
                 self.pools[name] = stored
         self.attempts.update(effects.attempts)
         self.run_times.update(effects.run_times)
-        self.history.extend(effects.transitions)
+        self.history.extend(told)
         self.passed.update(effects.passed)
         for name, schedule in effects.schedules.items():
             self.schedules.pop(name, None)
@@ -117,6 +128,19 @@ class Shelf:
         """The newest task that has or had a key."""
         return max((task.id for task in self.tasks.values() if task.spec.key == key), default=None)
 
+    def _write_bulk(self, bulk: Bulk) -> list[Transition]:
+        told = []
+        for task_id, spec in enumerate(bulk.specs, bulk.first):
+            sample = bulk.samples[0 if bulk.kinds is None else bulk.kinds[task_id - bulk.first]]
+            record = sample.to_record(spec)
+            record.id, record.seq = task_id, task_id + sample.seq - sample.id
+            self.tasks[task_id] = record
+            self.lots[task_id] = sample.id
+            told.append(
+                Transition(at=sample.submitted_at, type="submitted", id=task_id, pool=sample.pool, status="ready")
+            )
+        return told
+
     def _write_task(self, task_id: int, task: LiveTask, effects: Effects) -> None:
         if task_id in effects.new:
             record = task.to_record(effects.edited.get(task_id, effects.new[task_id]))
@@ -126,13 +150,18 @@ class Shelf:
             old, record = self.tasks[task_id], task.to_record()
             record.spec, record.batch, record.fingerprint = old.spec, old.batch, old.fingerprint
         self.tasks[task_id] = msgspec.structs.replace(record)
+        self.lots.pop(task_id, None)
 
     def kept(self) -> Kept:
         """What recovery reads."""
         tasks = sorted((t for t in self.tasks.values() if t.status in LIVE or t.leaving), key=lambda t: t.seq)
         ids = {task.id for task in tasks}
+        lots: dict[int, list[int]] = {}
+        for task_id, lot in sorted(self.lots.items()):
+            lots.setdefault(lot, []).append(task_id)
         return Kept(
-            tasks=[msgspec.structs.replace(task) for task in tasks],
+            tasks=[msgspec.structs.replace(task) for task in tasks if task.id not in self.lots],
+            runs=[KeptRun(ids=members, record=self.tasks[members[0]]) for members in lots.values()],
             edges=[edge for edge, is_open in self.edge_rows.values() if is_open],
             batches=[
                 msgspec.structs.replace(batch)
@@ -156,6 +185,7 @@ class Kept:
     batches: list[Batch]
     pools: dict[str, dict[str, object]]
     schedules: list[Schedule] = field(default_factory=list)
+    runs: list[KeptRun] = field(default_factory=list)
 
 
 def _key(edge: Edge) -> EdgeKey:
@@ -172,13 +202,17 @@ class Story:
         leases: bool = False,
         scoring: Scoring | None = None,
         setup: Callable[[State], None] | None = None,
+        runs: tuple[int, int] | None = None,
         **pools: int | PoolPlan,
     ) -> None:
-        """`setup` configures what is not a pool (resources, groups, totals) in this engine and in every later one."""
+        """`setup` configures what is not a pool (resources, groups, totals) in this engine and in every later one.
+
+        `runs`: objects in a lane behind which there are runs, and tasks of a submission that come as such."""
         self.pools: dict[str, int | PoolPlan] = {"default": workers, **pools}
         self.scoring = scoring
         self.leases = leases
         self.setup = setup
+        self.runs = runs
         self.now = Now(1_000_000.0, 5_000.0)
         self.shelf = Shelf()
         self.orders: list[Action] = []
@@ -189,6 +223,8 @@ class Story:
     def _make_engine(self, pools: Mapping[str, int | PoolPlan], next_id: int) -> Engine:
         engine = Engine(policy_of, pools, next_id=next_id, scoring=self.scoring)
         engine.state.leases = self.leases
+        if self.runs is not None:
+            engine.state.tasks.window, engine.state.tasks.bulk = self.runs
         schedules = engine.state.schedules
         schedules.zone, schedules.boot_id, schedules.remembers = self.zone, self.boot_id, self.shelf.find_key
         if self.setup is not None:

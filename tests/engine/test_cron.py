@@ -248,7 +248,8 @@ def test_a_next_run_decades_away_is_found_quickly() -> None:
     ("expression", "note"),
     [
         ("0 4 */30 * *", "day of month */30 means 1, 31, then from 1 again"),
-        ("*/61 * * * *", "minute */61 means 0, then"),
+        ("*/61 * * * *", "minute */61: the step is longer than the field, it means 0 alone"),
+        ("0 0 * */13 *", "month */13: the step is longer than the field, it means 1 alone"),
         ("0 11 1-7 * FRI", "runs when either matches"),
         ("0 0 */2 * 1", "only when the weekday matches as well"),
         ("0 0 1 * */2", "only when the day of month matches as well"),

@@ -128,12 +128,16 @@ def test_catch_up_of_all_within_a_window_is_oldest_first() -> None:
     assert [format_utc(slot)[11:16] for slot in due.missed] == ["13:00", "14:00", "15:00"]
 
 
-def test_missed_slots_are_counted_up_to_a_bound() -> None:
+def test_missed_slots_beyond_a_bound_are_counted_and_not_named() -> None:
     now = NOON + 30 * DAY_S
     due = look(schedule("* * * * *"), state(NOON), now, able_since=now + 1)
     assert len(due.run) + len(due.missed) == rules.MOST_MISSED
-    assert due.more_missed
+    assert due.older == rules.SlotRun(NOON + 60.0, due.missed[0] - 60.0, 30 * 1440 - rules.MOST_MISSED)
     assert due.decided_at == now
+    assert look(schedule("* * * * *", max_runs=0), state(NOON), now, able_since=now + 1).older is None
+    left_out = state(NOON, skips=[NOON + 120.0, NOON + DAY_S])
+    fewer = look(schedule("* * * * *"), left_out, now, able_since=now + 1).older
+    assert (due.older.count, fewer and fewer.count) == (43_100, 43_098)
 
 
 @pytest.mark.parametrize(
@@ -283,7 +287,9 @@ def test_no_start_is_foretold_of_a_slot_that_went_by_before_the_schedule_was_the
     added_at = NOON + shift_s / 2  # the slot of noon is over, its shifted start would be ahead
     first, second = list_next_starts(spec, state(added_at), added_at, UTC, 2)
     assert (first, second) == (NOON + 60.0 + shift_s, NOON + 120.0 + shift_s)
-    assert list_next_slots(spec, state(added_at), added_at - shift_s, UTC, 1, ahead=True) == [NOON + 60.0]
+    assert list_next_slots(spec, state(added_at), added_at - shift_s, UTC, 1) == [NOON + 60.0]
+    reserving = schedule("* * * * *", jitter_s=50.0, reserve=True)
+    assert list_next_starts(reserving, state(added_at), added_at, UTC, 1) == [first]
     between = NOON + 60.0 + shift_s / 2
     assert list_next_starts(spec, state(added_at), between, UTC, 1) == [first], "what waits for its shift is ahead"
 
@@ -299,8 +305,16 @@ def test_a_jitter_of_many_hours_is_no_clock_that_was_wrong() -> None:
 
 def test_what_is_made_ahead_is_foretold_and_nothing_twice_after_the_clock_was_set_back() -> None:
     plain, reserving, decided = schedule("* * * * *"), schedule("* * * * *", reserve=True), state(NOON + 300.0)
-    assert list_next_starts(reserving, decided, NOON, UTC, 1) == [NOON + 60.0]
     assert list_next_starts(plain, decided, NOON, UTC, 1) == [NOON + 360.0]
+    assert list_next_starts(reserving, decided, NOON, UTC, 1) == [NOON + 360.0], "what was decided is a conflict"
+    decided.ahead = [NOON + 60.0, NOON + 180.0]
+    assert list_next_starts(reserving, decided, NOON, UTC, 3) == [NOON + 60.0, NOON + 180.0, NOON + 360.0]
+    assert list_next_starts(reserving, decided, NOON + 60.0, UTC, 1) == [NOON + 180.0]
+    decided.runs = 3  # those ahead are counted
+    few = schedule("* * * * *", reserve=True, max_runs=4)
+    assert list_next_starts(few, decided, NOON, UTC, 9) == [NOON + 60.0, NOON + 180.0, NOON + 360.0]
+    used_up = schedule("* * * * *", reserve=True, max_runs=3)
+    assert list_next_starts(used_up, decided, NOON, UTC, 9) == [NOON + 60.0, NOON + 180.0]
 
 
 def test_jitter_is_stable_for_a_name_and_spreads_names() -> None:
@@ -381,7 +395,13 @@ def test_a_caught_up_occurrence_is_low_unless_a_priority_was_given() -> None:
 
 def test_a_manual_run_has_no_key() -> None:
     task = manual_spec(schedule(), NOON)
-    assert (task.key, task.not_before, task.slot) == (None, None, NOON)
+    assert (task.key, task.not_before, task.slot, task.deadline) == (None, None, NOON, None)
+
+
+def test_a_manual_run_has_the_deadline_of_a_run_that_fell_due_now() -> None:
+    spec = schedule(deadline_after_s=90.0)
+    assert manual_spec(spec, NOON).deadline == NOON + 90.0
+    assert occurrence_spec(spec, Run(NOON, Reason.SCHEDULED)).deadline == NOON + 90.0
 
 
 def test_a_slot_within_a_second_has_a_key_of_its_own() -> None:

@@ -24,11 +24,11 @@ from cronoq_cli.engine.messages import (
     ZoneChanged,
 )
 from cronoq_cli.engine.pools import PoolPlan
-from cronoq_cli.engine.recurrence import key_of
+from cronoq_cli.engine.recurrence import key_of, list_next_starts
 from cronoq_cli.errors import InvalidError, NotFoundError, TryLaterError
 from cronoq_cli.model.lifecycle import LIVE, Status
 from cronoq_cli.model.moment import format_utc
-from cronoq_cli.model.recurring import CatchUp, Overlap, PassedSlots, ScheduleSpec, ScheduleState
+from cronoq_cli.model.recurring import CatchUp, Overlap, PassedSlots, ScheduleSpec, ScheduleState, is_withdrawn
 from cronoq_cli.model.task import Priority, TaskRecord
 from tests.engine.story import Story, spec
 
@@ -59,9 +59,16 @@ class Recurring:
     def slots(self, name: str = "job") -> list[str]:
         return [clock(task.spec.slot) for task in self.occurrences(name)]
 
+    def slots_with(self, status: Status, name: str = "job") -> list[str]:
+        return sorted(clock(task.spec.slot) for task in self.occurrences(name) if task.status is status)
+
     def passed(self, name: str = "job") -> list[tuple[str, str, int]]:
         rows: list[PassedSlots] = [row for row in self.story.shelf.passed.values() if row.schedule == name]
         return [(clock(row.first_at), row.status, row.count) for row in sorted(rows, key=lambda row: row.first_at)]
+
+    def next(self, name: str, n: int = 2) -> list[str]:
+        spec = self.story.shelf.schedules[name].spec
+        return [clock(at) for at in list_next_starts(spec, self.state(name), self.story.now.wall, self.story.zone, n)]
 
     def state(self, name: str = "job") -> ScheduleState:
         return self.story.shelf.schedules[name].state
@@ -198,7 +205,7 @@ def test_a_minute_schedule_down_for_days_is_few_rows(told: Recurring):
     told.story.now = Now(MIDNIGHT + 3 * DAY_S + 5, 9_000.0)
     told.story.crash()
     (row,) = told.story.shelf.passed.values()
-    assert (row.count, row.more, row.last_at) == (100, True, MIDNIGHT + 3 * DAY_S)
+    assert (row.count, row.more, row.last_at) == (3 * 1440, False, MIDNIGHT + 3 * DAY_S)
     assert told.state().next_at == MIDNIGHT + 3 * DAY_S + 60
 
 
@@ -284,6 +291,54 @@ def test_a_clock_set_back_repeats_nothing(told: Recurring, back_s: float):
     assert sorted(slots) == ["01:00", "02:00", "03:00", "04:00"] if back_s < DAY_S else len(set(slots)) == len(slots)
     told.run(HOUR_S, step_s=600, length_s=60)
     assert "05:00" in told.slots()
+
+
+def set_clock(told: Recurring, by_s: float) -> None:
+    told.story.now = Now(told.story.now.wall + by_s, told.story.now.awake)
+    told.story.handle(ClockChanged(told.story.now.wall if by_s > 0 else None))
+
+
+@pytest.mark.parametrize("crash", [False, True])
+def test_a_clock_that_was_a_day_ahead_costs_no_slot_of_today(told: Recurring, crash: bool):
+    told.add(expr="* * * * *", catch_up=CatchUp.NONE)
+    told.add("reserved", "*/2 * * * *", reserve=True, catch_up=CatchUp.NONE)
+    told.run(90, step_s=10, length_s=5)
+    set_clock(told, DAY_S)
+    told.run(80, step_s=10, length_s=5)
+    set_clock(told, -DAY_S)
+    if crash:
+        told.story.crash()
+    assert told.next("reserved", 1) == ["00:08"], "what is due within the five minutes of max_hold was made before"
+    told.run(540, step_s=10, length_s=5)
+    ran = {name: told.slots_with(Status.SUCCEEDED, name) for name in ("job", "reserved")}
+    today = {name: [slot for slot in slots if slot[2] == ":"] for name, slots in ran.items()}
+    assert today["job"] == [f"00:{minute:02}" for minute in (1, *range(3, 12))]
+    assert today["reserved"] == ["00:02", "00:08", "00:10"], "two were passed over in the jump ahead"
+    assert [line.type for line in told.story.shelf.history].count("recurring-clock") == 2
+
+
+def test_a_chain_of_a_clock_that_was_a_day_ahead_holds_up_nobody(told: Recurring):
+    told.add(expr="* * * * *", overlap=Overlap.QUEUE)
+    told.run(60)
+    set_clock(told, DAY_S)
+    told.run(150, step_s=30)
+    first, *waiting = told.occurrences()
+    assert len(waiting) == 4
+    set_clock(told, -DAY_S)
+    assert told.story.status(*(task.id for task in waiting)) == [Status.CANCELLED] * 4
+    told.story.end(first.id)
+    told.run(120, step_s=10, length_s=5)
+    assert told.slots_with(Status.SUCCEEDED) == ["00:01", "00:04", "00:05"]
+    assert told.state().runs == 3
+
+
+def test_a_reserved_slot_that_was_missed_is_as_old_as_it_is():
+    told = Recurring(Story(PoolPlan(4, max_hold_s=300.0)))
+    told.add(expr="*/3 * * * *", reserve=True, overlap=Overlap.ALLOW)
+    told.story.pass_time(1)
+    set_clock(told, 5 * HOUR_S)
+    caught_up = [clock(one.spec.slot) for one in told.occurrences() if one.start_reason == "catch-up"]
+    assert caught_up == ["05:00"], "it is a second old, and no older for the minutes that starts are reserved ahead"
 
 
 def test_another_zone_is_followed_from_now_on(told: Recurring):
@@ -411,6 +466,27 @@ def test_replace_cancels_the_earlier_one_and_waits_until_it_is_gone(told: Recurr
     assert told.state().failures == 0
 
 
+def test_a_replacement_takes_the_place_and_the_age_of_one_that_waits():
+    told = Recurring(Story(1))
+    busy = told.story.submit("busy")
+    told.add(expr="* * * * *", overlap=Overlap.REPLACE)
+    told.story.pass_time(60)
+    plain = told.story.submit("plain", priority=Priority.NORMAL)
+    for _ in range(9):
+        told.story.pass_time(60)
+        told.story.submit("more", priority=Priority.NORMAL)
+    *replaced, newest = told.occurrences()
+    assert {task.status for task in replaced} == {Status.CANCELLED}
+    assert (newest.seq, newest.ready_at, newest.status) == (replaced[0].seq, MIDNIGHT + 60, Status.READY)
+    told.story.crash()
+    told.story.end(busy)
+    assert told.story.status(newest.id, plain) == [Status.RUNNING, Status.READY]
+    told.story.pass_time(60)
+    told.story.end(newest.id, None, signal=15, cause="cancelled")
+    late = told.occurrences()[-1]
+    assert told.story.status(late.id, plain) == [Status.READY, Status.RUNNING], "what ran gives no place away"
+
+
 def test_failures_in_a_row_pause_a_schedule_and_open_an_incident(told: Recurring):
     told.add(expr="* * * * *", pause_after_failures=2)
     told.run(600, step_s=10, length_s=10, code=1)
@@ -501,6 +577,20 @@ def test_a_pause_is_neither_run_nor_missed_and_may_end_by_itself(told: Recurring
     assert not told.state("every").paused
 
 
+def test_pauses_begin_and_end_together_with_other_changes_or_not_at_all(told: Recurring):
+    told.add("old", "* * * * *")
+    told.add("quiet", "* * * * *")
+    told.story.handle(SchedulesPaused(["quiet"]))
+    new = ScheduleSpec(name="new", expr="* * * * *", template=spec("new"))
+    with pytest.raises(NotFoundError):
+        told.story.handle(SchedulesApplied([new], pausing=["old", "gone"]))
+    assert (sorted(told.story.shelf.schedules), told.state("old").paused) == (["old", "quiet"], False)
+    told.story.handle(SchedulesApplied([new], pausing=["old", "new"], resuming=["quiet"]))
+    told.story.crash()
+    told.story.pass_time(60)
+    assert [told.slots(name) for name in ("new", "old", "quiet")] == [[], [], ["00:01"]]
+
+
 def test_an_equal_schedule_changes_nothing_and_another_one_takes_over_what_runs(told: Recurring):
     told.add(expr="* * * * *")
     told.story.pass_time(60)
@@ -578,6 +668,60 @@ def test_a_reservation_that_cannot_be_had_is_recorded_as_a_conflict():
     assert (len(told.occurrences("one")), told.occurrences("two")) == (1, [])
     (row,) = told.story.shelf.passed.values()
     assert (row.schedule, row.status, row.reason.split(":")[0]) == ("two", "skipped", "conflict")
+
+
+def test_a_reserving_schedule_foretells_what_it_got_and_not_the_conflicts():
+    told = Recurring(Story(PoolPlan(2, max_hold_s=3900.0)))
+    told.add("one", "0 * * * *", reserve=True)
+    told.add("two", "0 * * * *", reserve=True)
+    told.story.pass_time(1)
+    assert (told.next("one"), told.next("two")) == (["01:00", "02:00"], ["02:00", "03:00"])
+    told.story.crash()
+    assert (told.next("one"), told.next("two")) == (["01:00", "02:00"], ["02:00", "03:00"])
+    told.story.handle(Cancelled([told.occurrences("one")[0].id]))
+    assert told.next("one") == ["02:00", "03:00"]
+    told.story.pass_time(HOUR_S)
+    assert told.next("one")[0] == "02:00"
+    assert told.state("one").ahead == [MIDNIGHT + 2 * HOUR_S]
+
+
+def test_a_reserved_slot_left_out_is_skipped_and_never_was_a_run():
+    told = Recurring(Story(PoolPlan(2, max_hold_s=3900.0)))
+    told.add(expr="0 * * * *", reserve=True)
+    told.story.pass_time(1)
+    told.story.handle(SlotsSkipped("job", [MIDNIGHT + HOUR_S]))
+    (task,) = told.occurrences()
+    assert is_withdrawn(task)
+    assert told.passed() == [("01:00", "skipped", 1)]
+    assert (told.next("job"), told.state().skips) == (["02:00", "03:00"], [MIDNIGHT + HOUR_S])
+    told.story.handle(SchedulesPaused(["job"]))
+    told.story.handle(SchedulesResumed(["job"]))
+    told.story.pass_time(HOUR_S)
+    assert told.passed() == [("01:00", "skipped", 1)]
+    assert told.state().skips == []
+    told.story.crash()
+    told.story.pass_time(HOUR_S)
+    assert [one.spec.slot for one in told.occurrences() if not is_withdrawn(one)] == [
+        MIDNIGHT + hours * HOUR_S for hours in (2, 3)
+    ]
+
+
+def test_a_reserved_start_is_left_out_of_a_chain_on_success_without_breaking_it():
+    told = Recurring(Story(PoolPlan(2, max_hold_s=300.0)))
+    told.add(expr="*/2 * * * *", reserve=True, overlap=Overlap.QUEUE_ON_SUCCESS)
+    told.story.pass_time(1)
+    assert told.state().ahead == [MIDNIGHT + 120, MIDNIGHT + 240, MIDNIGHT + 360]
+    told.story.handle(SlotsSkipped("job", [MIDNIGHT + 240]))
+    assert told.state().ahead == [MIDNIGHT + 120, MIDNIGHT + 360]
+    told.story.crash()
+    told.run(610, step_s=10, length_s=5)
+    assert told.slots_with(Status.SUCCEEDED) == ["00:02", "00:06", "00:08", "00:10"]
+    assert told.passed() == [("00:04", "skipped", 1)]
+    assert not told.state().broken
+    told.story.handle(SchedulesPaused(["job"]))
+    told.story.handle(SchedulesResumed(["job"]))
+    told.run(120, step_s=10, length_s=5)
+    assert told.slots_with(Status.SUCCEEDED)[-1] == "00:12"
 
 
 def test_overlap_of_reserved_starts_is_judged_at_their_start():

@@ -58,7 +58,7 @@ def test_the_rows_are_those_of_the_tables(old: str):
             table: {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
             for table in ("tasks", "attempts", "batches", "events")
         }
-    assert {*rows.READ, *rows.STATE, *rows.BIRTH} == columns["tasks"]
+    assert {*rows.READ, *rows.STATE, *rows.BIRTH, "lot"} == columns["tasks"]
     assert set(rows.ATTEMPT) == columns["attempts"]
     assert set(rows.BATCH) == columns["batches"]
     assert {*rows.EVENT, *rows.END} == columns["events"]

@@ -106,6 +106,14 @@ def test_the_percent_sign_cuts_the_command() -> None:
     assert "1: cut at the first bare %" in warnings_of(found)
 
 
+@pytest.mark.parametrize("rest", ["* echo six", "*/5 x", "2030 a seven fields", "? quartz", "1,2 x", "1-5 x"])
+def test_a_command_that_looks_like_a_sixth_field_is_told(rest: str) -> None:
+    found = read(f"0 0 * * * {rest}\n")
+    assert found.jobs[0].command == rest, "it is what cron would run"
+    assert f"1: its command begins with {rest.split(maxsplit=1)[0]!r}: a crontab has five fields" in warnings_of(found)
+    assert warnings_of(read("0 0 * * * 7z x\n")) == warnings_of(read("0 0 * * * /bin/x *\n"))
+
+
 def test_quotes_do_not_protect_a_percent_sign() -> None:
     job = read('*/1 * * * * date "+%H:%M" >> FILE').jobs[0]
     assert (job.command, job.stdin) == ('date "+', 'H:\nM" >> FILE\n')

@@ -209,6 +209,13 @@ def test_a_wrong_zone_name_is_refused_as_usage(name: str) -> None:
     assert caught.value.exit == ExitStatus.USAGE
 
 
+@pytest.mark.parametrize("name", ["CEST", "PST", "bst", "EDT"])
+def test_an_abbreviation_is_no_zone_and_no_other_one_is_proposed(name: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        load_zone(name)
+    assert "an abbreviation names no zone" in str(caught.value.hint)
+
+
 @pytest.mark.parametrize("name", ['"Europe/Berlin"', "Europe/Berlim", "europe/berlin"])
 def test_a_near_miss_of_a_zone_is_answered_with_the_right_name(name: str) -> None:
     with pytest.raises(UsageError, match="time zone") as caught:

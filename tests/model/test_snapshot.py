@@ -148,6 +148,29 @@ def test_dependencies_say_which_of_them_are_still_open() -> None:
     ]
 
 
+def test_dependencies_say_which_task_a_key_means() -> None:
+    after = [Dependency(ref="3"), Dependency(ref="build", task=5), Dependency(ref="gone", task=6), Dependency(ref="x")]
+    edges = [Edge(task=7, condition=Condition.SUCCESS, target=target) for target in (9, 5)]
+    shown = describe_task(record(Status.BLOCKED, spec={"after": after}), edges=edges)["after"]
+    assert [(item["ref"], item["task"], item["open"]) for item in shown] == [
+        ("3", 3, False),
+        ("build", 5, True),
+        ("gone", 6, False),
+        ("x", 9, True),
+    ]
+
+
+def test_where_two_keys_got_their_tasks_later_it_is_not_guessed_which_is_whose() -> None:
+    after = [Dependency(ref="x"), Dependency(ref="y")]
+    edges = [Edge(task=7, condition=Condition.SUCCESS, target=9)]
+    shown = describe_task(record(Status.BLOCKED, spec={"after": after}), edges=edges)["after"]
+    assert [(item["ref"], item["task"], item["open"]) for item in shown] == [
+        ("x", None, None),
+        ("y", None, None),
+        ("9", 9, True),
+    ]
+
+
 def test_dependencies_of_a_blocked_task_are_unknown_without_its_edges() -> None:
     blocked = record(Status.BLOCKED, spec={"after": [Dependency(ref="3")]})
     ready = record(Status.READY, spec={"after": [Dependency(ref="3")]})

@@ -20,7 +20,7 @@ from cronoq_cli.engine.messages import (
 from cronoq_cli.engine.pools import PoolPlan
 from cronoq_cli.engine.recurrence import list_next_slots
 from cronoq_cli.model.lifecycle import LIVE, Status
-from cronoq_cli.model.recurring import CatchUp, Overlap, ScheduleSpec
+from cronoq_cli.model.recurring import CatchUp, Overlap, ScheduleSpec, is_ahead
 from tests.engine.story import Story, spec, take_snapshot
 
 START = 1_773_100_800.0
@@ -35,6 +35,7 @@ CHANCES = {
     "down": 2,
     "sleep": 2,
     "back": 1,
+    "wrong": 1,
     "pause": 2,
     "resume": 3,
     "skip": 2,
@@ -109,6 +110,13 @@ class Life:
         self.story.now = Now(self.story.now.wall - self.draw.choice([30.0, 3000.0]), self.story.now.awake + 1)
         self.story.handle(ClockChanged())
 
+    def _wrong(self) -> None:
+        """The clock is a day ahead for a while."""
+        for by_s, seconds in ((86_400.0, 200.0), (-86_400.0, 1.0)):
+            self.story.now = Now(self.story.now.wall + by_s, self.story.now.awake)
+            self.story.handle(ClockChanged(self.story.now.wall if by_s > 0 else None))
+            self.story.pass_time(seconds)
+
     def _pause(self) -> None:
         until = self.draw.choice([None, self.story.now.wall + 150.0])
         self.story.handle(SchedulesPaused([self._name()], until=until))
@@ -145,7 +153,7 @@ class Life:
         if self.specs[name].every_s is not None:
             self.story.handle(SlotsSkipped(name, points=1))
         else:
-            slots = list_next_slots(self.specs[name], state, self.story.now.wall, self.story.zone, 1, ahead=True)
+            slots = list_next_slots(self.specs[name], state, self.story.now.wall, self.story.zone, 1)
             self.story.handle(SlotsSkipped(name, slots))
 
     def check(self) -> None:
@@ -177,6 +185,16 @@ def compare(story: Story) -> None:
             then.next_at if one.spec.every_s is None else then.awake_at
         )
         assert [i for i in one.live if i in story.engine.state.tasks] == other[name].live
+        assert now.ahead == then.ahead == sorted(ahead_of(story, name))
+
+
+def ahead_of(story: Story, name: str) -> list[float]:
+    """The slots of a schedule that are tasks, waiting, before their start."""
+    return [
+        task.spec.slot or 0.0
+        for task in story.shelf.tasks.values()
+        if task.spec.recurring == name and task.status in LIVE and is_ahead(task, story.now.wall)
+    ]
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -27,22 +27,32 @@ def test_a_lane_starts_in_order_as_slots_become_free(runner: Runner) -> None:
     runner.wait_ended(wide)
     assert [m["token"] for m in runner.seen if m["event"] == "started"] == [tokens[0], wide]
     gate.touch()
-    for token in tokens:
+    ends = [runner.wait_ended(token) for token in tokens]
+    for earlier, later in itertools.pairwise(ends):
+        assert earlier["ended_at"] <= later["started_at"]
+
+
+def test_a_start_is_told_at_once_unless_its_end_is_told_with_it(runner: Runner) -> None:
+    short = [runner.start("/bin/true") for _ in range(40)]
+    for token in short:
         runner.wait_ended(token)
-    started = [m["token"] for m in runner.seen if m["event"] == "started" and m["token"] in tokens]
-    assert started == tokens
-    events = [(m["event"], m["token"]) for m in runner.seen if m.get("token") in tokens]
-    for earlier, later in itertools.pairwise(tokens):
-        assert events.index(("ended", earlier)) < events.index(("started", later))
+    gate = runner.home / "gate"
+    long = runner.shell(f"until [ -e {gate} ]; do sleep 0.01; done")
+    runner.wait_for("started", long)
+    gate.touch()
+    runner.wait_ended(long)
+    told = [(m["event"], m["token"]) for m in runner.seen if m.get("token")]
+    assert len(told) == len(set(told))
+    assert all(("started", token) not in told[told.index(("ended", token)) :] for token in short)
+    assert [m["token"] for m in runner.seen if m["event"] == "ended"][-1] == long
 
 
 def test_a_wide_task_waits_for_enough_slots_and_is_not_overtaken(runner: Runner) -> None:
     first = runner.start("/bin/sleep", "0.2", width=2)
     wide = runner.start("/bin/true", width=4)
     small = runner.start("/bin/true", width=1)
-    runner.wait_ended(small)
-    started = [m["token"] for m in runner.seen if m["event"] == "started"]
-    assert started == [first, wide, small]
+    starts = [runner.wait_ended(token)["started_at"] for token in (first, wide, small)]
+    assert starts == sorted(starts)
 
 
 def test_a_raised_capacity_starts_what_waits(runner: Runner) -> None:

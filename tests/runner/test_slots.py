@@ -7,7 +7,7 @@ from cronoq_cli.runner.lanes import Lanes
 
 
 def _attempt(number: int, width: int = 1) -> Attempt:
-    return Attempt({"token": f"s:{number}:1", "lane": "default", "width": width, "argv": ["true"], "cwd": "/"}, {})
+    return Attempt({"token": f"s:{number}:1", "lane": "default", "width": width, "argv": ["true"], "cwd": "/"}, None)
 
 
 def test_running_starts_have_the_smallest_free_indexes() -> None:

@@ -134,8 +134,10 @@ def test_stops_right_after_the_start_never_hit_the_runner(runner: Runner) -> Non
 
 
 def test_a_task_that_exits_by_itself_has_no_cause(runner: Runner) -> None:
-    token = runner.shell("exit 0")
+    gate = runner.home / "gate"
+    token = runner.shell(f"until [ -e {gate} ]; do sleep 0.01; done; exit 0")
     pid = runner.wait_for("started", token)["pid"]
+    gate.touch()
     eventually(lambda: not is_alive(pid))
     runner.send({"order": "stop", "token": token, "cause": "cancelled"})
     ended = runner.wait_ended(token)

@@ -37,6 +37,8 @@ MakeWorld = Callable[[], World]
 
 WHOLE_EVERY = 16
 """So many steps between two comparisons with an engine made from the store."""
+LOOK_EVERY = 12
+"""So many steps between two looks at all tasks."""
 PATIENCE = 60
 """Times the clock goes on without faults until everything that was begun must have ended."""
 
@@ -183,7 +185,7 @@ _UPGRADED = "program upgraded"
 
 STEPS: dict[str, tuple[int, Callable[[World, int], Any]]] = {
     "submit": (11, do_submit),
-    "turn": (30, lambda world, number: world.turn()),
+    "turn": (30, World.turn),
     "orders arrive": (16, World.deliver_to_runner),
     "reports arrive": (20, World.deliver_to_daemon),
     "process ends": (13, lambda world, number: world.end_processes(number // 4, (0, 0, 0, 1)[number % 4])),
@@ -236,6 +238,8 @@ def play(history: list[Step], make_world: MakeWorld = World) -> World:
     with running(world.loop), silence():
         for place, (word, number) in enumerate(history):
             STEPS[word][1](world, number)
+            if place % LOOK_EVERY == 0:
+                world.look()
             world.promises.check(whole=place % WHOLE_EVERY == 0)
         come_to_rest(world)
     return world

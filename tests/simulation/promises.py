@@ -15,6 +15,7 @@ from cronoq_cli.store.contract import Changes
 from tests.engine.story import take_snapshot
 
 if TYPE_CHECKING:
+    from cronoq_cli.wire.requests import Reply
     from tests.simulation.runner_model import Message, Process
     from tests.simulation.world import World
 
@@ -126,6 +127,31 @@ class Promises:
             status = self._world.base.tasks[task_id].status
             demand(status in FINAL, "a cancellation is acknowledged after its commit", task_id, status)
             self.cancelled.add(task_id)
+
+    def told_list(self, reply: Reply) -> None:
+        """All tasks were listed: each once, as it is stored, so that no crash can undo what was told."""
+        documents = {document["id"]: document for document in reply.doc["tasks"]}
+        demand(len(documents) == len(reply.doc["tasks"]), "a task is listed once")
+        stored = self._world.base.tasks
+        demand(
+            documents.keys() == stored.keys(),
+            "what is stored is listed, and nothing else",
+            documents.keys() ^ stored.keys(),
+        )
+        for document in documents.values():
+            self._check_told(document)
+
+    def told_task(self, reply: Reply) -> None:
+        """One task was shown, with its attempts."""
+        self._check_told(reply.doc["task"])
+        stored = [one for key, one in sorted(self._world.base.attempts.items()) if key[0] == reply.doc["task"]["id"]]
+        told = [(one["number"], one["outcome"]) for one in reply.doc["task"]["attempts"]]
+        demand(told == [(one.number, one.outcome) for one in stored], "attempts are told as they are stored", told)
+
+    def _check_told(self, document: dict[str, Any]) -> None:
+        stored = self._world.base.tasks[document["id"]]
+        told = (document["status"], document["exit_code"], document["attempt"])
+        demand(told == (stored.status.value, stored.exit_code, stored.attempt), "a task is told as it is stored", told)
 
     # -- what is written -------------------------------------------------------------------------------------------
 

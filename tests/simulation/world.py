@@ -13,23 +13,27 @@ from cronoq_cli.config.paths import Paths, find_paths
 from cronoq_cli.config.pools import PoolSettings
 from cronoq_cli.config.resources import ResourceSettings
 from cronoq_cli.config.settings import Settings
-from cronoq_cli.daemon.application import HANDLERS
+from cronoq_cli.daemon.application import carry_out
+from cronoq_cli.daemon.commits import Commits
 from cronoq_cli.daemon.desk import Desk
 from cronoq_cli.daemon.loading import load_engine
 from cronoq_cli.daemon.orders import Orders
+from cronoq_cli.daemon.pace import Choice, Pace
 from cronoq_cli.daemon.runners import Runner, Runners
 from cronoq_cli.daemon.scheduler import Scheduler
 from cronoq_cli.engine.core import Engine
-from cronoq_cli.errors import CronoqError, StoreBusyError, StoreFullError
+from cronoq_cli.errors import CronoqError, FencedError, StoreBusyError, StoreError, StoreFullError
 from cronoq_cli.store.contract import Changes
 from cronoq_cli.store.memory import MemoryBase, MemoryStore
-from cronoq_cli.wire.requests import Reply, Request
+from cronoq_cli.wire.requests import ListTasks, Reply, Request, Selector, ShowTasks
 from cronoq_cli.wire.runner import VERSION
 from tests.simulation.loop import Clock, Loop
 from tests.simulation.promises import BrokenPromise, Promises
 from tests.simulation.runner_model import LIVE_REPORTS, Journal, Link, RunnerModel
 
 WORKERS = {"default": 2, "big": 3}
+RUNS = (1, 2)
+"""Tasks of a lane behind which there are runs, and tasks of a submission that come as such: few, as histories are."""
 SETTINGS = Settings(
     pools={name: PoolSettings(workers=count) for name, count in WORKERS.items()},
     resources={"gpu": ResourceSettings(permits=2)},
@@ -60,11 +64,48 @@ class FaultyStore(MemoryStore):
         if fault == "slow":
             world.pass_time(7.0)
             world.end_processes(1, 0)
-        world.promises.committing(changes)
-        seqs = super().commit(changes)
-        world.promises.committed(changes)
+        try:
+            world.promises.committing(changes)
+            seqs = super().commit(changes)
+            world.promises.committed(changes)
+        except FencedError:
+            raise
+        except (BrokenPromise, StoreError) as error:
+            world.broken = error  # whatever the daemon makes of it
+            raise
         world.seam("after commit")
         return seqs
+
+
+class SimThread:
+    """The thread beside the loop: it does its job when the history says so."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._job: Callable[[], Any] | None = None
+        self._deliver: Callable[[Any], None] | None = None
+
+    def submit(self, call: Callable[[], Any], deliver: Callable[[Any], None]) -> None:
+        """Keep the job."""
+        assert self._job is None, "one at a time"
+        self._job, self._deliver = call, deliver
+
+    def go_on(self) -> bool:
+        """Do the job, if there is one; the loop hears of it in a later turn."""
+        job, deliver = self._job, self._deliver
+        if job is None or deliver is None:
+            return False
+        self._job = None
+        self._world.loop.call_soon(deliver, job())
+        return True
+
+    def wait(self) -> None:
+        """Nobody holds this loop."""
+        raise BrokenPromise("the loop waits for the thread")
+
+    def close(self) -> None:
+        """Nothing of it is left."""
+        self._job = None
 
 
 class SimRunners(Runners):
@@ -140,19 +181,26 @@ class Daemon:
     runners: SimRunners
     desk: Desk
     load: Callable[[], Engine]
+    thread: SimThread
 
     def is_settled(self) -> bool:
         """Nothing waits for its commit, and the store takes writes."""
         effects = self.scheduler.engine.state.effects
-        pending = effects.touched or effects.transitions or effects.pools or effects.edges.list_opened()
-        return not pending and self.scheduler.refusing is None
+        pending = (
+            effects.touched or effects.bulks or effects.transitions or effects.pools or effects.edges.list_opened()
+        )
+        return not pending and not self.scheduler.is_committing and self.scheduler.refusing is None
 
 
 class World:
-    """Everything of one history. `make_scheduler`, `make_runners`: what a planted fault replaces."""
+    """Everything of one history. `make_scheduler`, `make_runners`: what a planted fault replaces; `commit`: where the
+    daemon makes its commits."""
 
     def __init__(
-        self, make_scheduler: type[Scheduler] = Scheduler, make_runners: type[SimRunners] = SimRunners
+        self,
+        make_scheduler: type[Scheduler] = Scheduler,
+        make_runners: type[SimRunners] = SimRunners,
+        commit: Choice = "loop",
     ) -> None:
         self.clock = Clock()
         self.loop = Loop(self.clock)
@@ -164,7 +212,10 @@ class World:
         self.runners: dict[str, RunnerModel] = {}
         self.daemon: Daemon | None = None
         self.crash_in: int | None = None
+        self.broken: Exception | None = None
+        """A promise that a commit has broken."""
         self.submitted = 0
+        self._commit: Choice = commit
         self._make_scheduler = make_scheduler
         self._make_runners = make_runners
         self._pids = 100
@@ -183,10 +234,13 @@ class World:
     def within(self, call: Callable[[], Any]) -> Any:
         """Run a piece of the daemon; it may die in it."""
         try:
-            return call()
+            result = call()
         except Crash:
             self.kill_daemon()
             return None
+        if self.broken is not None:
+            raise self.broken
+        return result
 
     # -- the daemon --------------------------------------------------------------------------------------------------
 
@@ -200,13 +254,16 @@ class World:
         epoch = store.claim("sim", self.clock.wall)
 
         def load() -> Engine:
-            return load_engine(store, SETTINGS, self.clock(), {})
+            engine = load_engine(store, SETTINGS, self.clock(), {})
+            engine.state.tasks.window, engine.state.tasks.bulk = RUNS
+            return engine
 
-        scheduler = self._make_scheduler(store, load, self.clock)
+        thread = SimThread(self)
+        scheduler = self._make_scheduler(Commits(store, Pace(self._commit), thread), load, self.clock)
         orders = Orders(scheduler, PATHS, SETTINGS, store.store_id())
         runners = self._make_runners(scheduler, orders, PATHS, epoch)
         runners.world = self
-        self.daemon = Daemon(store, scheduler, runners, SimDesk(scheduler, SETTINGS, PATHS), load)
+        self.daemon = Daemon(store, scheduler, runners, SimDesk(scheduler, SETTINGS, PATHS), load, thread)
         scheduler.performer = runners
         scheduler.on_fatal = runners.on_fatal = lambda error: self.kill_daemon()
         runners.begin()
@@ -221,25 +278,38 @@ class World:
                 model.link.open = False
                 model.link.to_daemon.clear()
 
-    def turn(self) -> bool:
-        """The loop runs its next call."""
-        return bool(self.within(self.loop.run_one)) if self.daemon is not None else False
+    def turn(self, number: int = 0) -> bool:
+        """The loop runs its next call, or the thread does its job."""
+        if self.daemon is None:
+            return False
+        thread = self.daemon.thread
+        steps = [self.loop.run_one, thread.go_on]
+        first, second = steps if number % 3 else reversed(steps)
+        return bool(self.within(first)) or (self.daemon is not None and bool(self.within(second)))
 
-    def ask(self, request: Request, on_answer: Callable[[Reply], None]) -> None:
-        """A client asks; an answer that is an internal error breaks a promise."""
+    def ask(self, request: Request, on_answer: Callable[[Reply], None], *, seam: bool = True) -> None:
+        """A client asks; an answer that is an internal error breaks a promise. `seam`: the daemon may die before it."""
         if self.daemon is None:
             return
         desk = self.daemon.desk
 
         def done(result: Any) -> None:
-            self.seam("answer")
+            if seam:
+                self.seam("answer")
+            if callable(result):
+                result = result()
             if isinstance(result, Reply):
                 on_answer(result)
             elif not isinstance(result, CronoqError):
                 raise BrokenPromise(f"an error is one of ours: {result!r}") from result
 
-        handler = HANDLERS[type(request)]
-        self.within(lambda: desk.scheduler.run(lambda: handler(desk, request), done))
+        self.within(lambda: desk.scheduler.run(lambda: carry_out(desk, request), done))
+
+    def look(self) -> None:
+        """Somebody looks at all tasks."""
+        self.ask(ListTasks(limit=None), self.promises.told_list, seam=False)
+        for task_id in sorted(self.base.tasks)[-1:]:
+            self.ask(ShowTasks(select=Selector(refs=[str(task_id)])), self.promises.told_task, seam=False)
 
     # -- connections -------------------------------------------------------------------------------------------------
 

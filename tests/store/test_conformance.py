@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
 from cronoq_cli.errors import ConflictError, FencedError, StoreError
 from cronoq_cli.model.event_filter import EventFilter
-from cronoq_cli.model.history import Bucket, Window
+from cronoq_cli.model.history import Bucket, Step, Window
 from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
 from cronoq_cli.model.notice import Incident, Notice, Told
 from cronoq_cli.model.task import (
@@ -18,10 +20,11 @@ from cronoq_cli.model.task import (
     Dependency,
     Edge,
     Ended,
+    TaskRecord,
     TaskSpec,
     Transition,
 )
-from cronoq_cli.store.contract import Changes, Filter, Store, iter_env
+from cronoq_cli.store.contract import Changes, Filter, NewTasks, Store, iter_env
 from cronoq_cli.store.events import find_events
 from tests.store.build import ended, event, task
 from tests.store.conftest import Opener
@@ -45,6 +48,24 @@ def test_nothing_is_there_at_first(store: Store):
     live = store.load_live()
     assert (live.tasks, live.edges, live.batches, live.pools, live.next_id) == ([], [], [], {}, 1)
     assert (live.run_times, live.resources) == ({}, {})
+
+
+def test_tasks_given_ahead_are_stored_as_such_whether_they_stand_where_they_stood_or_not(store: Store):
+    store.commit(Changes(new=[task(1), task(2), task(3, Status.SCHEDULED), task(4)]))
+    ahead = [task(1, leased=True, reason="given"), task(2, seq=9.0, leased=True), task(3, leased=True)]
+    store.commit(Changes(updated=[*ahead, task(4, Status.RUNNING)]))
+    assert [(record.id, record.status, record.leased) for record in store.load_live().tasks] == [
+        (1, Status.READY, True),
+        (3, Status.READY, True),
+        (4, Status.RUNNING, False),
+        (2, Status.READY, True),
+    ]
+    assert store.count_by_status() == {Status.READY: 3, Status.RUNNING: 1}
+    store.commit(
+        Changes(updated=[task(1, Status.CANCELLED, leased=True, leaving=True, finished_at=5.0), task(2, leased=True)])
+    )
+    assert [record.id for record in store.load_live().tasks] == [1, 2, 3, 4]
+    assert store.count_by_status() == {Status.CANCELLED: 1, Status.READY: 2, Status.RUNNING: 1}
 
 
 def test_empty_changes_are_false_and_write_nothing(store: Store):
@@ -360,10 +381,10 @@ def test_recovery_gets_live_and_leaving_tasks_in_order_of_sequence(store: Store)
     store.commit(
         Changes(
             new=[
-                task(1, Status.READY, seq=4.0),
-                task(2, Status.RUNNING, seq=1.0),
-                ended(3, 5.0, Status.CANCELLED, leaving=True, seq=3.0),
-                ended(4, 5.0),
+                task(1, Status.READY, seq=4.0, batch=1),
+                task(2, Status.RUNNING, seq=1.0, batch=1),
+                ended(3, 5.0, Status.CANCELLED, leaving=True, seq=3.0, batch=3),
+                ended(4, 5.0, batch=3),
                 task(5, Status.BLOCKED, seq=2.0),
             ],
             batches=[Batch(first=1, last=2), Batch(first=3, last=4), Batch(first=10, last=12)],
@@ -694,6 +715,24 @@ def test_ends_are_summed_up_by_pool_and_kind_in_the_window(store: Store):
     assert store.first_transition_at() == 999.0
 
 
+def test_ends_are_summed_up_in_steps_and_waits_where_the_work_began(store: Store):
+    ends = [
+        _end(994.0, Ended("make", "succeeded", "succeeded", 1.0, 1.0)),
+        _end(1001.0, Ended("make", "succeeded", "succeeded", 0.5, 20.0)),
+        _end(1004.0, Ended("make", "dead_lettered", "failed", None, 1.0), pool="batch"),
+        _end(1006.0, Ended("make", None, "failed", 0.25, 1.0)),
+        _end(1007.0, Ended("sh", "cancelled", "cancelled", 2.0)),
+        _end(1008.0, Ended(BAD, "failed", "failed", 3.0, 1.0), pool=BAD),
+        _end(1009.0, Ended("make", "succeeded", "succeeded", 1.0, 1.0)),
+    ]
+    store.commit(Changes(transitions=ends))
+    assert store.sum_steps(Window(1000.0, 1100.0), 5.0, 6) == {
+        196: Step(waits=1, wait_s=0.5),
+        200: Step(2, 1, 0, 0.0),
+        201: Step(1, 1, 3, 5.25),
+    }
+
+
 def test_the_history_is_read_back_as_it_was_told_whether_an_event_is_an_end_or_not(store: Store):
     ended = _end(5.0, Ended("make", "succeeded", "succeeded", 1.0, 1.0))
     assert store.commit(Changes(transitions=[event("submitted", 1), ended, event("submitted", 1)])) == [1, 2, 3]
@@ -732,3 +771,91 @@ def test_events_are_found_by_what_stands_in_them_in_any_stretch(store: Store):
     assert len(seqs(types=["started"])) == 498
     assert seqs(after=0, limit=1, statuses=["s2"], pools=["b"]) == [6]
     assert seqs(since=3488.0) == [2489, 2490]
+
+
+# -- tasks by the thousand -------------------------------------------------------------------------------------------
+
+
+def bulk(first: int, *specs: TaskSpec, kinds: list[int] | None = None, told: int = 0, **state: Any) -> NewTasks:
+    """New waiting tasks; of each kind in `kinds` the first is the record."""
+    firsts = [0] if kinds is None else [kinds.index(kind) for kind in range(max(kinds) + 1)]
+    fields: dict[str, Any] = {"submitted_at": 5.5, "updated_at": 5.5, "ready_at": 5.5} | state
+    records = [
+        TaskRecord(id=first + at, spec=specs[at], status=Status.READY, seq=first + at + 2.0, **fields) for at in firsts
+    ]
+    events = [Transition(at=5.5, type="submitted", pool=one.spec.pool, status="ready") for one in records]
+    return NewTasks(first=first, specs=list(specs), records=records, events=events, kinds=kinds, told=told)
+
+
+def live_ids(store: Store) -> list[int]:
+    live = store.load_live()
+    return sorted([*ids(live.tasks), *(task_id for run in live.runs for task_id in run.ids)])
+
+
+def test_a_bulk_is_read_back_as_tasks_of_their_own(store: Store):
+    specs = [TaskSpec(name="a", command=["x", str(n)], env="e", array_index=n) for n in range(4)]
+    new = bulk(3, *specs, batch=3)
+    store.commit(Changes(bulks=[new], envs={"e": b"A=1"}, batches=[Batch(first=3, last=6)]))
+    assert store.list_where(Filter()) == list(new.iter_records())
+    assert [record.seq for record in store.list_tasks([3, 6])] == [5.0, 8.0]
+    assert store.find_task(6).spec.array_index == 3 and store.find_env("e") == b"A=1"
+    assert store.count_by_status("default") == {"ready": 4}
+    assert store.list_ids(Filter(statuses=["ready"], newest_first=True)) == [6, 5, 4, 3]
+    live = store.load_live()
+    assert live_ids(store) == [3, 4, 5, 6] and live.next_id == 7
+    assert [batch.first for batch in live.batches] == [3]
+
+
+def test_the_events_of_a_bulk_stand_where_they_were_told(store: Store):
+    new = bulk(1, TaskSpec(name="a"), TaskSpec(name="b", pool="q"), TaskSpec(name="a"), kinds=[0, 1, 0], told=1)
+    other = bulk(4, TaskSpec(name="c"), TaskSpec(name="c"), told=1)
+    assert store.commit(Changes(bulks=[new, other], transitions=[event("x"), event("y", 2)])) == [1, 7]
+    assert (new.first_seq, other.first_seq, store.last_transition_seq()) == (2, 5, 7)
+    told = store.list_transitions(0, 99)
+    assert [(one.seq, one.type, one.id, one.pool) for one in told] == [
+        (1, "x", None, None),
+        (2, "submitted", 1, "default"),
+        (3, "submitted", 2, "q"),
+        (4, "submitted", 3, "default"),
+        (5, "submitted", 4, "default"),
+        (6, "submitted", 5, "default"),
+        (7, "y", 2, None),
+    ]
+    assert list(new.iter_events()) == told[1:4]
+    assert store.commit(Changes(transitions=[event("z")])) == [8]
+
+
+def test_kinds_tags_and_strings_that_are_no_utf8_survive_in_a_bulk(store: Store):
+    specs = [
+        TaskSpec(name=BAD, command=[BAD], tags={"a": BAD}, pool=BAD),
+        TaskSpec(name="b", keep_s=4.0, pool="q"),
+        TaskSpec(name="c", tags={"a": "1"}, pool=BAD, env="e"),
+    ]
+    new = bulk(1, *specs, kinds=[0, 1, 0])
+    store.commit(Changes(bulks=[new]))
+    assert store.list_where(Filter()) == list(new.iter_records())
+    assert store.list_ids(Filter(tags={"a": None}, newest_first=True)) == [3, 1]
+    assert store.list_ids(Filter(tags={"a": BAD})) == [1]
+    assert live_ids(store) == [1, 2, 3]
+
+
+def test_what_becomes_of_the_tasks_of_a_bulk_is_written_as_of_any(store: Store):
+    store.commit(Changes(bulks=[bulk(1, *[TaskSpec(name="a")] * 6)], updated=[task(1, Status.RUNNING)]))
+    store.commit(Changes(updated=[task(3, Status.CANCELLED, finished_at=9.0)], respecced=[task(5, Status.BLOCKED)]))
+    assert [record.status for record in store.list_where(Filter())] == [
+        *(Status.RUNNING, Status.READY, Status.CANCELLED, Status.READY, Status.BLOCKED, Status.READY)
+    ]
+    assert live_ids(store) == [1, 2, 4, 5, 6]
+    live = store.load_live()
+    assert {1, 5} <= {*ids(live.tasks)}
+    assert all(run.record.id == run.ids[0] and run.record.seq == run.ids[0] + 2.0 for run in live.runs)
+    store.commit(Changes(removed=[2, 6]))
+    assert live_ids(store) == [1, 4, 5]
+
+
+def test_a_bulk_with_an_id_that_is_in_use_is_refused_whole(store: Store):
+    store.commit(Changes(new=[task(2)]))
+    with pytest.raises(StoreError):
+        store.commit(Changes(bulks=[bulk(1, TaskSpec(name="a"), TaskSpec(name="a"))], transitions=[event("x")]))
+    assert store.list_ids(Filter()) == [2] and store.list_transitions(0, 9) == []
+    assert store.commit(Changes(transitions=[event("x")])) == [1]

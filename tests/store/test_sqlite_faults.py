@@ -13,10 +13,11 @@ import pytest
 
 from cronoq_cli.errors import FencedError, StoreBusyError, StoreError, StoreFullError
 from cronoq_cli.model.lifecycle import Status
-from cronoq_cli.model.task import Condition, Edge
+from cronoq_cli.model.task import Condition, Edge, TaskSpec
 from cronoq_cli.store.contract import Changes, Filter
 from cronoq_cli.store.sqlite import SqliteStore, open_store
 from tests.store.build import ended, event, task
+from tests.store.test_conformance import bulk
 from tests.store.test_sqlite_file import crash
 
 
@@ -276,3 +277,17 @@ def test_a_backup_from_another_thread_is_consistent_while_writes_go_on(store: Sq
         extra = len(again.list_where(Filter(after_id=999)))
         assert extra % 2 == 0 and again.last_transition_seq() == 1 + extra // 2
         again.close()
+
+
+def test_of_a_lot_whose_first_row_is_damaged_each_row_is_judged(store: SqliteStore, path: str):
+    store.commit(Changes(bulks=[bulk(1, *[TaskSpec(name="a", command=["true"])] * 5)]))
+    assert [list(run.ids) for run in store.load_live().runs] == [[1, 2, 3, 4, 5]]
+    other = foreign(path)
+    other.execute("UPDATE tasks SET spec = ? WHERE id IN (1, 4)", ("{",))
+    other.close()
+    live = store.load_live()
+    assert [record.id for record in live.tasks] == [2, 3, 5] and live.runs == []
+    assert list(live.damaged) == [1, 4]
+    assert store.count_by_status() == {"ready": 3, "failed": 2}
+    again = store.load_live()
+    assert [list(run.ids) for run in again.runs] == [[2, 3, 5]] and again.damaged == {}

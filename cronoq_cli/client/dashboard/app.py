@@ -46,8 +46,6 @@ class Dashboard(App[int]):
         super().__init__(driver_class=driver)
         self.theme = "ansi-dark"
         self.board = Board(read_only=read_only)
-        self.colour = style.colour
-        self.unicode = style.unicode
         self._gateway = gateway
         self._watch = watch
         self._style = style
@@ -62,7 +60,7 @@ class Dashboard(App[int]):
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
             loop.add_signal_handler(number, self._end_by, number)
-        self._main = MainScreen(self)
+        self._main = MainScreen(self.board, self.controller, self.style)
         self.push_screen(self._main)
         feed = Feed(
             self._gateway, self._watch, on_events=self.controller.note_events, on_link=self.controller.note_link
@@ -86,14 +84,6 @@ class Dashboard(App[int]):
     def style(self, width: int) -> Style:
         """How lines of this width are to look now."""
         return replace(self._style, columns=width, now=self._clock())
-
-    def read_log(self) -> None:
-        """Take in what the log of the selected task has more."""
-        self.controller.read_log()
-
-    def repaint(self) -> None:
-        """Draw the whole screen anew."""
-        self.screen.refresh(layout=True, repaint=True)
 
     def _handle_exception(self, error: Exception) -> None:
         """End in order: a page of traceback helps nobody; `client/main` tells it in one line."""

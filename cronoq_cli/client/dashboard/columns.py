@@ -15,6 +15,9 @@ from cronoq_cli.commands.render.words import title_of
 
 _STATUS, _PRIORITY, _TIME = 11, 4, 9
 _LEAST_ID, _LEAST_TITLE = 4, 14
+_SHORT_REASON = 16
+"""Columns of `waits for a slot`, and of a short bar with its estimate."""
+_SHORT_BAR, _LONG_BAR = 4, 8
 _PRIORITIES = {"critical": ("crit", "red"), "high": ("high", "yellow"), "normal": ("-", "dim"), "low": ("low", "dim")}
 
 
@@ -32,7 +35,7 @@ class Columns:
 def plan_columns(width: int, newest_id: int, longest_pool: int) -> Columns:
     """The widths for a list that is `width` columns wide. `longest_pool`: 0 where pools need not be told apart."""
     id_width = max(_LEAST_ID, len(str(newest_id)))
-    pool = min(longest_pool, 10 if width < 120 else 20)
+    pool = min(longest_pool, 8 if width < 100 else 10 if width < 120 else 20)
     priority = _PRIORITY
     left = width - 1 - id_width - _STATUS - _TIME - 3 * len(GAP)
     left -= (priority + len(GAP)) + (pool + len(GAP) if pool else 0)
@@ -40,7 +43,9 @@ def plan_columns(width: int, newest_id: int, longest_pool: int) -> Columns:
         left, pool = left + pool + len(GAP), 0
     if left < _LEAST_TITLE:
         left, priority = left + priority + len(GAP), 0
-    reason = left * 2 // 5 if left >= 2 * _LEAST_TITLE else 0
+    reason = 0
+    if left >= 2 * _LEAST_TITLE:
+        reason = max(left * 2 // 5, min(_SHORT_REASON, left - _LEAST_TITLE - len(GAP)))
     title = max(left - (reason + len(GAP) if reason else 0), 1)
     return Columns(id_width, priority, pool, title, reason)
 
@@ -71,7 +76,8 @@ def task_line(task: Mapping[str, Any], columns: Columns, style: Style, mark: str
     pieces += [(GAP, ""), (pad_right_aligned(time_of(task, style), _TIME), "")]
     pieces += [(GAP, ""), (_cell(title_of(task)[:LONGEST_TITLE], columns.title, style), "")]
     if columns.reason:
-        pieces += [(GAP, ""), (_cell(note_of(task, style), columns.reason, style), "dim")]
+        bar = _SHORT_BAR if columns.reason < _SHORT_REASON + _LONG_BAR - _SHORT_BAR else _LONG_BAR
+        pieces += [(GAP, ""), (_cell(note_of(task, style, bar), columns.reason, style), "dim")]
     return tuple(pieces)
 
 

@@ -13,12 +13,14 @@ from time import monotonic
 from cronoq_cli.client.dashboard.actions import Proposal
 from cronoq_cli.client.dashboard.board import Board, Document, Pane, Panel
 from cronoq_cli.client.dashboard.feed import BACK, Event, Feed
+from cronoq_cli.client.dashboard.history import KEPT_S, STEP_S
 from cronoq_cli.commands.answers import tasks_of
+from cronoq_cli.commands.render.style import moment_of
 from cronoq_cli.errors import CronoqError, NoDaemonError, NotFoundError
 from cronoq_cli.logs.tail import Tail
 from cronoq_cli.model.ids import format_ids
 from cronoq_cli.model.lifecycle import LIVE, WAITING
-from cronoq_cli.wire.requests import Cancel, Events, Explain, Reply, Request, Selector, ShowTasks
+from cronoq_cli.wire.requests import Cancel, Explain, Reply, Request, Selector, ShowTasks, Throughput
 from cronoq_cli.wire.schedules import Schedules
 
 LEAST_PAUSE_S = 0.25
@@ -29,8 +31,6 @@ SHARE = 9
 PULSE_S = 2.0
 """While tasks run their progress and the pools' load are asked for so often; else every so many pulses."""
 IDLE_PULSES = 5
-STORED_EVENTS = 2000
-"""How far back the chart begins."""
 SETTLE_S = 0.12
 """How long the cursor has to rest on a task before it is asked about."""
 LOG_BYTES = 256 * 1024
@@ -153,17 +153,14 @@ class Controller:
             self._asked_at.pop(0)
 
     async def _load_past(self) -> None:
-        """The stored events, for the chart to begin with."""
+        """What the chart begins with: all that the store has of the hours it can show."""
         await self._up.wait()
         history = self.board.history
         with contextlib.suppress(CronoqError):
-            reply = await self._ask(Events(limit=STORED_EVENTS))
-            events = reply.doc["events"]
-            self.board.note_events(events)
-            if events and len(events) >= STORED_EVENTS:
-                history.begin_with(events[0])
-            else:
-                history.begin(0.0)
+            past = (await self._ask(Throughput(window_s=KEPT_S, step_s=STEP_S))).doc
+            history.fill(past["steps"], past["last_seq"])
+            if past["since"] is not None:
+                history.begin(moment_of(past["since"]))
         history.begin(self._clock())
         early, self._early = self._early or [], None
         self.note_events(early)

@@ -6,7 +6,7 @@ Kept in steps of a few seconds for some hours; a chart adds steps up to as many 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,9 +84,11 @@ class History:
         if self.since is None or at < self.since:
             self.since = at
 
-    def begin_with(self, event: Mapping[str, Any]) -> None:
-        """From that event on everything is known."""
-        self.begin(moment_of(event["at"]))
+    def fill(self, steps: Sequence[Sequence[Any]], last_seq: int) -> None:
+        """Take what the store has summed up (number, then the fields of a Step): all up to the event `last_seq`."""
+        for number, ended, failed, waits, wait_s in steps:
+            self._step(number * STEP_S).add(Bar(ended, failed, 0, waits, wait_s))
+        self.last_seq = max(self.last_seq, last_seq)
 
     def chart(self, span_s: float, width: int, now: float) -> list[Bar | None]:
         """`width` bars that end now and together cover `span_s` seconds; None where nothing is known."""

@@ -75,4 +75,6 @@ def write_script(place: str, text: str) -> None:
             file.write(text)
         os.replace(raw + b".new", raw)
     except OSError as error:
-        raise ConflictError(f"cannot write {place}: {error.strerror}") from error
+        raise ConflictError(
+            f"cannot write {place}: {error.strerror}", hint="cronoq completion show prints it instead"
+        ) from error

@@ -5,6 +5,7 @@ The document is made by the daemon; nothing is decided here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from cronoq_cli.commands.render.style import Style, moment_of, style_of
 from cronoq_cli.commands.render.words import Document
 
 _LABELS = 13
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
 
 def print_explanation(context: Context, doc: Mapping[str, Any]) -> None:
@@ -29,13 +31,32 @@ def explanation_lines(explanation: Document, style: Style) -> list[str]:
     """The lines of one task."""
     status = style.word(str(explanation["status"]))
     lines = [style.paint(f"Task {explanation['id']}: {status}", "bold")]
-    for group in (_end(explanation), _blockers(explanation, style), _score(explanation), _start(explanation, style)):
+    for group in (
+        _end(explanation),
+        _running(explanation, style),
+        _blockers(explanation, style),
+        _score(explanation),
+        _start(explanation, style),
+    ):
         lines += layout_facts(group, style, _LABELS)
     return lines
 
 
 def _end(explanation: Document) -> Iterator[Fact]:
     yield Fact("decided by", explanation["decided_by"])
+
+
+def _running(explanation: Document, style: Style) -> Iterator[Fact]:
+    """Since when it runs, and how long it may."""
+    running = explanation["running"]
+    if running is not None:
+        yield Fact("runs since", _near(running["started_at"], style) if running["started_at"] else None)
+        yield Fact("expected run", f"{short_span(running['expected_s'])}, {running['basis']}")
+
+
+def _near(moment: str, style: Style) -> str:
+    """`18:30:05 CET, 12s ago`."""
+    return f"{style.local(moment)} {style.zone_name}, {near_now(moment_of(moment), style.now)}"
 
 
 def _blockers(explanation: Document, style: Style) -> Iterator[Fact]:
@@ -54,8 +75,9 @@ def _is_same(one: Document, other: Document) -> bool:
 
 
 def _blocker(blocker: Document, since: str | None, style: Style) -> str:
-    """`resource gpu: wants 2, 1 is free (since 12s ago)`."""
+    """`resource gpu: wants 2, 1 is free (since 12s ago)`, moments in the caller's zone."""
     text = blocker["what"] if not blocker["detail"] else f"{blocker['what']}: {blocker['detail']}"
+    text = _MOMENT.sub(lambda found: _near(found[0], style), text)
     return text if since is None else f"{text} (since {near_now(moment_of(since), style.now)})"
 
 
@@ -89,7 +111,7 @@ def _start(explanation: Document, style: Style) -> Iterator[Fact]:
     yield Fact("place", _place(explanation))
     at, basis = explanation["estimated_start"], explanation["estimate_basis"]
     if at is not None:
-        when = f"{style.local(at)} {style.zone_name}, {near_now(moment_of(at), style.now)}"
+        when = "any moment" if moment_of(at) - style.now < 1 else _near(at, style)
         yield Fact("starts about", when if basis is None else f"{when} ({basis})")
     else:
         yield Fact("starts about", None if basis is None else f"not known: {basis}")

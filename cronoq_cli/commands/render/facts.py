@@ -16,11 +16,12 @@ _LEAST_VALUE = 10
 
 
 class Fact(NamedTuple):
-    """One line; a value of None leaves it out. `colour` paints the value."""
+    """One line; a value of None leaves it out. `colour` paints the value, `label_colour` the label."""
 
     label: str
     value: str | None
     colour: str | None = None
+    label_colour: str = "dim"
 
 
 def layout_facts(facts: Iterable[Fact], style: Style, label_width: int) -> list[str]:
@@ -34,7 +35,7 @@ def layout_facts(facts: Iterable[Fact], style: Style, label_width: int) -> list[
 
 def _fact_lines(fact: Fact, style: Style, label_width: int) -> list[str]:
     value = escape_for_terminal(fact.value or "")
-    label = style.paint(fact.label.ljust(label_width), "dim")
+    label = style.paint(fact.label.ljust(label_width), fact.label_colour)
     room = None if style.columns is None else style.columns - len(_INDENT) - label_width - 2
     parts = [value] if room is None else wrap_to_width(value, max(room, _LEAST_VALUE))
     first = f"{_INDENT}{label}  {style.paint(parts[0], fact.colour)}".rstrip()

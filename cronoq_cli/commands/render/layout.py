@@ -23,7 +23,8 @@ _LEAST_LEFT = 4
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. `least`: the width it may be cut down to on a terminal, None: never cut by choice.
+    """One column. `least`: the width it may be cut down to on a terminal, None: never cut by choice. `modest`: the
+    width it keeps until all others are down to theirs, where that is more than the least.
 
     `usual`: a value that need not be shown: where space is short and every cell has it, the column goes.
     `colours`: the colour of a cell by its row, None for none.
@@ -34,6 +35,7 @@ class Column:
     right: bool = False
     least: int | None = None
     usual: str | None = None
+    modest: int | None = None
     colours: Sequence[str | None] | None = None
 
 
@@ -43,6 +45,16 @@ class _Fitted:
     cells: list[str]
     title: str
     width: int
+    full: int
+    """The width of the widest cell."""
+
+    @property
+    def least(self) -> int:
+        return self.column.least or 0
+
+    @property
+    def modest(self) -> int:
+        return max(self.column.modest or 0, self.least)
 
 
 def layout_table(columns: Sequence[Column], style: Style) -> list[str]:
@@ -62,7 +74,8 @@ def _measure(column: Column) -> _Fitted:
         width = max(map(len, cells), default=0)
     else:
         width = max(map(display_width, cells))
-    return _Fitted(column, cells, column.title, max(width, display_width(column.title)))
+    full = max(width, display_width(column.title))
+    return _Fitted(column, cells, column.title, full, full)
 
 
 def _total(fitted: Sequence[_Fitted]) -> int:
@@ -74,31 +87,41 @@ def _fit(fitted: list[_Fitted], columns: int, mark: str) -> list[_Fitted]:
     for item in list(fitted):
         if _total(fitted) > columns and item.column.usual is not None and {item.column.usual}.issuperset(item.cells):
             fitted.remove(item)
-    excess = _total(fitted) - columns
-    if excess > 0:
-        _shrink(fitted, excess)
+    elastic = [item for item in fitted if item.column.least is not None]
+    excess = _shrink(elastic, [item.modest for item in elastic], _total(fitted) - columns)
+    _shrink(elastic, [item.least for item in elastic], excess)
     while len(fitted) > 1 and _total(fitted) > columns:
         _narrow_last(fitted, columns)
     if _total(fitted) > columns:
         fitted[0].width = columns
+    _grow(fitted, columns - _total(fitted))
     for item in fitted:
         _cut(item, mark)
     return fitted
 
 
-def _shrink(fitted: list[_Fitted], excess: int) -> None:
-    """Take the excess from the columns that may be cut, always the widest one, down to the least of each."""
-    elastic = [item for item in fitted if item.column.least is not None]
+def _shrink(elastic: Sequence[_Fitted], floors: Sequence[int], excess: int) -> int:
+    """Take the excess from these columns, always the widest one, down to the floor of each; what is left of it."""
     while excess > 0:
-        loose = [item for item in elastic if item.width > (item.column.least or 0)]
+        loose = [(item, floor) for item, floor in zip(elastic, floors, strict=True) if item.width > floor]
         if not loose:
-            return
-        widest = max(loose, key=lambda item: item.width)
-        others = [item.width for item in loose if item is not widest]
-        floor = max(widest.column.least or 0, max(others, default=0) - 1)
-        step = max(1, min(excess, widest.width - floor))
+            return excess
+        widest, floor = max(loose, key=lambda pair: pair[0].width)
+        others = max((item.width for item, _ in loose if item is not widest), default=0)
+        step = max(1, min(excess, widest.width - max(floor, others - 1)))
         widest.width -= step
         excess -= step
+    return 0
+
+
+def _grow(fitted: Sequence[_Fitted], room: int) -> None:
+    """Give what the columns that went have left to those that were cut, a column of text at a time to the narrowest."""
+    while room > 0:
+        cut = [item for item in fitted if item.width < item.full]
+        if not cut:
+            return
+        min(cut, key=lambda item: item.width).width += 1
+        room -= 1
 
 
 def _narrow_last(fitted: list[_Fitted], columns: int) -> None:

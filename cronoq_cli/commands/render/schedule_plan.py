@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
 from cronoq_cli.commands.context import Context
-from cronoq_cli.commands.render.spans import near_now
+from cronoq_cli.commands.render.spans import near_now, short_span
 from cronoq_cli.commands.render.style import moment_of
 from cronoq_cli.commands.render.words import Document
 from cronoq_cli.engine.clock_changes import list_effects
-from cronoq_cli.engine.cron import list_notes, parse_cron
+from cronoq_cli.engine.cron import list_next, list_notes, parse_cron
+from cronoq_cli.engine.recurrence import jitter_of
 from cronoq_cli.errors import CronoqError
 from cronoq_cli.model.cron_expression import CronExpression
 from cronoq_cli.model.moment import load_zone
@@ -87,8 +88,22 @@ def list_plan_notes(context: Context, document: Document, begin: float | None = 
     expression = find_expression(document)
     if expression is None:
         return ended
+    ended += _list_jitter_notes(context, document, expression)
     start = context.now() if begin is None else begin
     return [*ended, *list_clock_notes(expression, zone_of(context, document), start)]
+
+
+def _list_jitter_notes(context: Context, document: Document, expression: CronExpression) -> list[str]:
+    """By how much its runs come later than its words say."""
+    shift_s = jitter_of(document["name"], document["jitter_s"])
+    if not shift_s:
+        return []
+    zone = zone_of(context, document)
+    first, second = (*list_next(expression, 2, context.now(), zone), None, None)[:2]
+    note = f"with --jitter {short_span(document['jitter_s'])} each run starts {short_span(shift_s)} after its time"
+    if first is not None and second is not None and shift_s >= second - first:
+        return [f"{note}: later than the next one falls due"]
+    return [note]
 
 
 def list_clock_notes(expression: CronExpression, zone: tzinfo, begin: float) -> list[str]:

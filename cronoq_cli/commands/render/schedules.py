@@ -60,10 +60,17 @@ def _columns(schedules: Sequence[Document], style: Style) -> list[Column]:
             [style.word(word) if word else "-" for word in lasts],
             colours=[STATUS_COLOURS.get(word or "") for word in lasts],
         ),
+        Column("AGO", [_ago(one["last"], style) for one in schedules], right=True, usual="-"),
         Column("STATE", states, usual="-", least=6, colours=["yellow" if word != "-" else None for word in states]),
         Column("OVERLAP", [one["overlap"] for one in schedules], usual="skip"),
         Column("ZONE", zones, usual=zones[0], least=6),
     ]
+
+
+def _ago(last: Document | None, style: Style) -> str:
+    """How long ago the last run ended; of one that has not, how long ago it was due."""
+    at = last and (last.get("finished_at") or last.get("due_at"))
+    return "-" if not at else short_span(max(float(int(style.now - moment_of(at))), 0.0))
 
 
 def when_of(schedule: Document) -> str:

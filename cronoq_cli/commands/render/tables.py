@@ -18,7 +18,7 @@ from cronoq_cli.commands.render.style import Style, moment_of, style_of
 from cronoq_cli.commands.render.words import Document, how_it_ended, join_facts, title_of, why_of
 from cronoq_cli.model.lifecycle import LIVE, WAITING
 
-_BAR = 8
+BAR = 8
 """Columns of a bar of progress."""
 _LEAST_EXPECTED_S = 2.0
 """Shorter tasks are over before anybody has read how far they may be."""
@@ -60,14 +60,16 @@ def task_lines(doc: Mapping[str, Any], style: Style) -> list[str]:
     tasks, more = doc["tasks"], doc.get("more") or 0
     lines = layout_table(task_columns(tasks, style), style)
     if more:
-        lines.insert(_place_of_more(tasks), style.paint(f"+{more} more", "dim"))
+        lines.insert(_place_of_more(tasks, whole="summary" in doc), style.paint(f"+{more} more", "dim"))
     return lines
 
 
-def _place_of_more(tasks: Sequence[Document]) -> int:
-    """The line behind the last waiting task, counted with the header; the end when none waits."""
-    waiting = [place for place, task in enumerate(tasks) if task["status"] in _WAITING]
-    return (waiting[-1] if waiting else len(tasks) - 1) + 2
+def _place_of_more(tasks: Sequence[Document], *, whole: bool) -> int:
+    """The line behind the last waiting task, counted with the header; where none is shown, the end.
+
+    `whole`: it is the listing of the whole queue, so that what is left out waits and stands before what has ended."""
+    waiting = [place for place, task in enumerate(tasks) if task["status"] in (_LIVE if whole else _WAITING)]
+    return waiting[-1] + 2 if waiting else 1 if whole else len(tasks) + 1
 
 
 def task_columns(tasks: Sequence[Document], style: Style) -> list[Column]:
@@ -89,10 +91,10 @@ def task_columns(tasks: Sequence[Document], style: Style) -> list[Column]:
             usual=usual,
             colours=[_PRIORITY_COLOURS.get(word) for word in priorities],
         ),
-        Column("POOL", [task["pool"] for task in tasks], usual="default", least=8),
+        Column("POOL", [task["pool"] for task in tasks], usual="default", least=6, modest=8),
         Column("TIME", [time_of(task, style) for task in tasks], right=True),
-        Column("TASK", [_cut(title_of(task), style) for task in tasks], least=14),
-        Column("REASON", notes, usual="-", least=10),
+        Column("TASK", [_cut(title_of(task), style) for task in tasks], least=10, modest=28),
+        Column("REASON", notes, usual="-", least=10, modest=22),
     ]
 
 
@@ -117,11 +119,12 @@ def time_of(task: Document, style: Style) -> str:
     return short_span(task["run_s"])
 
 
-def note_of(task: Document, style: Style) -> str:
-    """What the last column says: why it waits, how far it is, how and when it ended; `-` for nothing."""
+def note_of(task: Document, style: Style, bar: int = BAR) -> str:
+    """What the last column says: why it waits, how far it is (a bar of so many columns), how and when it ended; `-`
+    for nothing."""
     status = task["status"]
     if status == "running":
-        share = progress_of(task, style)
+        share = progress_of(task, style, bar)
         again = f"attempt {task['attempt']} of {task['max_attempts']}" if task["attempt"] > 1 else None
         return join_facts(share, task["message"], again, why_of(task), due_of(task, style)) or "-"
     if status in _LIVE:
@@ -131,23 +134,25 @@ def note_of(task: Document, style: Style) -> str:
     message = None if task["message"] == task["reason"] else task["message"]
     ended_at = task["finished_at"]
     when = None if ended_at is None else near_now(moment_of(ended_at), style.now)
-    return join_facts(how_it_ended(task), why_of(task), message, when) or "-"
+    why = why_of(task)
+    how = how_it_ended(task) if why is None or task["signal"] is None else None  # which signal that took, `show` tells
+    return join_facts(how, why, message, when) or "-"
 
 
-def progress_of(task: Document, style: Style) -> str | None:
+def progress_of(task: Document, style: Style, bar: int = BAR) -> str | None:
     """How far a running task says it is, `████░░░░ 50%`; else, on a terminal, how far it may be by what its kind
     usually takes, `▒▒▒▒░░░░ ~50% of 2m`."""
     progress, expected_s, run_s = task["progress"], task.get("expected_s"), task["run_s"]
     if style.columns is None:
         return None if progress is None else f"{progress:.0%}"
     if progress is not None:
-        return f"{draw_bar(progress, _BAR, unicode=style.unicode)} {progress:.0%}"
+        return f"{draw_bar(progress, bar, unicode=style.unicode)} {progress:.0%}"
     if not expected_s or run_s is None or expected_s < _LEAST_EXPECTED_S:
         return None
     if run_s > expected_s:
         return f"usually {short_span(expected_s)}"
     share = run_s / expected_s
-    return f"{draw_bar(share, _BAR, unicode=style.unicode, estimated=True)} ~{share:.0%} of {short_span(expected_s)}"
+    return f"{draw_bar(share, bar, unicode=style.unicode, estimated=True)} ~{share:.0%} of {short_span(expected_s)}"
 
 
 def due_of(task: Document, style: Style) -> str | None:

@@ -11,13 +11,14 @@ from cronoq_cli.commands.render.facts import Fact, layout_facts
 from cronoq_cli.commands.render.layout import Column, layout_table
 from cronoq_cli.commands.render.spans import near_now, short_span
 from cronoq_cli.commands.render.style import Style, moment_of, style_of
-from cronoq_cli.commands.render.tables import status_word
+from cronoq_cli.commands.render.tables import progress_of, status_word
 from cronoq_cli.commands.render.text import cut_to_width, escape_for_terminal
 from cronoq_cli.commands.render.words import Document, command_line, how_it_ended, join_facts, why_of
 from cronoq_cli.model.resource import format_amount
 from cronoq_cli.model.words import format_size
 
 _LABELS = 13
+_CONDITIONS = {"any": "any end", "fail": "failure", "gone": "gone"}
 _OUTCOME_COLOURS = {"succeeded": "green", "failed": "red", "lost": "red", "interrupted": "yellow"}
 
 
@@ -51,7 +52,7 @@ def _state(task: Document, style: Style) -> Iterator[Fact]:
     reason = why_of(task)
     yield Fact("reason", None if reason == how_it_ended(task) else reason)
     yield Fact("message", None if task["message"] == task["reason"] else task["message"])
-    yield Fact("progress", None if task["progress"] is None else f"{task['progress']:.0%}")
+    yield Fact("progress", progress_of(task, style))
     if task.get("place") is not None:
         yield Fact("place", f"{task['place']} among the waiting")
     yield Fact("attempt", _attempt_text(task))
@@ -96,10 +97,11 @@ def _pairs(pairs: Mapping[str, str]) -> str | None:
 
 
 def _dependency(item: Document) -> str:
-    """`3`, `7 (any end)`, `12 (failure), open`."""
-    condition = {"success": "", "any": " (any end)", "fail": " (failure)", "gone": " (gone)"}
-    text = f"{item['ref']}{condition.get(item['condition'], '')}"
-    return f"{text}, open" if item["open"] else text
+    """`3`, `build (task 7, open)`, `12 (any end, open)`: the parts of one stand in its brackets."""
+    task = item.get("task")
+    named = None if task is None or item["ref"] == str(task) else f"task {task}"
+    notes = join_facts(named, _CONDITIONS.get(item["condition"]), "open" if item["open"] else None)
+    return f"{item['ref']} ({notes})" if notes else str(item["ref"])
 
 
 def _times(task: Document, style: Style) -> Iterator[Fact]:
@@ -182,7 +184,8 @@ def _attempt_why(attempt: Document) -> str:
     core = "core dumped" if attempt["core"] else None
     left = f"left behind: {attempt['left_behind']}" if attempt["left_behind"] else None
     started = None if attempt["reason_started"] == "submitted" else attempt["reason_started"]
-    return join_facts(started, attempt["cause"], attempt["message"], core, left) or "-"
+    cause = None if attempt["cause"] == how_it_ended(attempt) else attempt["cause"]
+    return join_facts(started, cause, attempt["message"], core, left) or "-"
 
 
 def _environment_lines(task: Document, style: Style) -> list[str]:

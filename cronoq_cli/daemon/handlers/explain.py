@@ -32,5 +32,5 @@ def _explain_one(desk: Desk, task_id: int) -> dict[str, Any]:
         None if record.batch is None else store.find_batch(record.batch),
         desk.scheduler.engine.state.policy_of(record.spec),
     )
-    nothing = dict.fromkeys(("first", "score", "place", "ahead", "estimated_start", "estimate_basis"))
+    nothing = dict.fromkeys(("first", "score", "place", "ahead", "estimated_start", "estimate_basis", "running"))
     return {"id": task_id, "status": record.status.value, "blockers": [], **nothing, "decided_by": decided_by}

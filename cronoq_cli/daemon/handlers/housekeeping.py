@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
 from cronoq_cli.config.settings import RetentionSettings
 from cronoq_cli.daemon.desk import Desk
@@ -12,9 +13,6 @@ from cronoq_cli.errors import ConflictError, UsageError
 from cronoq_cli.model.lifecycle import FINAL, Status
 from cronoq_cli.model.places import FILES_A_DIRECTORY
 from cronoq_cli.wire.requests import Prune, Remove, Reply
-
-PRUNE_STEP = 500
-"""Finished tasks forgotten in one step: a step must not hold up what else the loop has to do."""
 
 
 def remove(desk: Desk, request: Remove) -> Reply:
@@ -56,13 +54,17 @@ def _forget(desk: Desk, ids: list[int]) -> Reply:
     documents = [desk.describe(record) for record in desk.scheduler.list_records(ids)]
     desk.scheduler.add_rows(removed=ids)
     desk.scheduler.must_commit()
-    for task_id in ids:
-        remove_files(desk, task_id)
+    remove_files_of(desk, ids)
     return Reply(doc={"tasks": documents})
 
 
-def remove_files(desk: Desk, task_id: int) -> None:
-    """Drop the logs and the kept input of a forgotten task; what is not there need not go."""
+def remove_files_of(desk: Desk, ids: Iterable[int]) -> None:
+    """Drop the logs and the kept input of forgotten tasks; what is not there need not go."""
+    for task_id in ids:
+        _remove_files(desk, task_id)
+
+
+def _remove_files(desk: Desk, task_id: int) -> None:
     remove_kept_stdin(desk.paths.stdin_dir, task_id)
     directory = os.path.join(desk.paths.logs_dir, str(task_id // FILES_A_DIRECTORY))
     mark = f"{task_id}."
@@ -87,19 +89,11 @@ def prune(desk: Desk, request: Prune) -> Reply:
             raise UsageError(f"no final status {word!r}", hint=", ".join(sorted(known)))
     moment = desk.now().wall - request.older_than_s
     older = dict.fromkeys(statuses, moment)
-    if request.dry_run:
-        ids = desk.scheduler.store.prune(older, 2**62, 2**62, dry_run=True)
-        return Reply(doc={"pruned": len(ids), "dry_run": True})
-    return Reply(doc={"pruned": len(prune_step(desk, older, 2**62, limit=2**62)), "dry_run": False})
-
-
-def prune_step(desk: Desk, older_than: dict[str, float], most_finished: int, *, limit: int = PRUNE_STEP) -> list[int]:
-    """Forget up to `limit` finished tasks with their files; their ids."""
-    desk.scheduler.flush()
-    ids = desk.scheduler.store.prune(older_than, most_finished, limit)
-    for task_id in ids:
-        remove_files(desk, task_id)
-    return ids
+    dry_run = request.dry_run
+    ids: list[int] = desk.scheduler.write(lambda store: store.prune(older, 2**62, 2**62, dry_run=dry_run))
+    if not dry_run:
+        remove_files_of(desk, ids)
+    return Reply(doc={"pruned": len(ids), "dry_run": dry_run})
 
 
 def decide_retention(retention: RetentionSettings, wall: float) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Collection, Iterator
 from heapq import merge
 from itertools import islice
@@ -36,59 +37,85 @@ def list_tasks(desk: Desk, request: ListTasks) -> Reply:
     if not request.select.is_empty():
         return _list_selected(desk, request)
     running = list_running(desk)
-    total = sum(desk.scheduler.engine.state.pools[name].counts[status] for name in _pools(desk) for status in QUEUED)
-    most = total if request.limit is None else request.limit
-    waiting = list_next(desk, most)
+    summary = summarize(desk)
+    total = sum(summary.get(status.value, 0) for status in QUEUED)
+    most = sys.maxsize if request.limit is None else request.limit
+    waiting = list_next(desk, most, but=[task.id for task in desk.selecting.list_ahead()])
     ended = desk.scheduler.store.list_where(
         Filter(statuses=_FINALS, by_end=True, newest_first=True, limit=None if request.limit is None else LAST_ENDED)
     )
     records = desk.scheduler.list_records([*running, *waiting])
     documents = [desk.describe(record) for record in [*records, *reversed(ended)]]
-    summary = summarize(desk)
     return Reply(doc={"tasks": documents, "more": max(0, total - len(waiting)), "summary": summary})
 
 
 _FINALS = sorted(status.value for status in FINAL)
 
 
-def _pools(desk: Desk) -> list[str]:
-    return list(desk.scheduler.engine.state.pools)
-
-
 def summarize(desk: Desk) -> dict[str, int]:
-    """How many live tasks stand where."""
+    """How many live tasks stand where, without occurrences whose start is reserved and has not come."""
     counts: dict[str, int] = {}
-    for pool in desk.scheduler.engine.state.pools.values():
-        for status, count in pool.counts.items():
+    for pool in desk.scheduler.list_counts().values():
+        for status, count in pool.items():
             counts[status.value] = counts.get(status.value, 0) + count
+    for task in desk.selecting.list_ahead():
+        counts[task.status.value] -= 1
     return counts
 
 
-def list_running(desk: Desk) -> list[int]:
-    """The tasks that run, those first that started first."""
-    pools = desk.scheduler.engine.state.pools.values()
-    running = [task for pool in pools for task in pool.running.values() if task.status is Status.RUNNING]
+def list_running(desk: Desk, pools: Collection[str] = ()) -> list[int]:
+    """The tasks that run, of all pools or of `pools`, those first that started first."""
+    if desk.scheduler.only_committed:
+        stored = desk.scheduler.store.list_where(Filter(statuses=[Status.RUNNING.value], pools=list(pools) or None))
+        return [record.id for record in sorted(stored, key=lambda record: (record.started_at or 0.0, record.id))]
+    chosen = [pool for name, pool in desk.scheduler.engine.state.pools.items() if not pools or name in pools]
+    running = [task for pool in chosen for task in pool.running.values() if task.status is Status.RUNNING]
     return [task.id for task in sorted(running, key=lambda task: (task.started_at or 0.0, task.id))]
 
 
 def list_next(
-    desk: Desk, most: int, pools: Collection[str] = (), statuses: frozenset[Status] = frozenset(QUEUED)
+    desk: Desk,
+    most: int,
+    pools: Collection[str] = (),
+    statuses: frozenset[Status] = frozenset(QUEUED),
+    but: Collection[int] = (),
 ) -> list[int]:
-    """Up to `most` waiting tasks in the order in which they are expected: ready by score, then by due time.
+    """Up to `most` waiting tasks in the order in which they are expected: ready by score, those of paused pools behind
+    the others, then by due time.
 
-    Of all pools, or of `pools`; of these statuses."""
+    Of all pools, or of `pools`; of these statuses; without those in `but`, which are not ready."""
     chosen = [pool for name, pool in desk.scheduler.engine.state.pools.items() if not pools or name in pools]
     ids = _list_ready(desk, chosen, most) if Status.READY in statuses else []
     if len(ids) < most:
-        ids += islice(_later(desk, chosen, statuses - {Status.READY}), most - len(ids))
+        left_out = frozenset(but)
+        later = _later(desk, chosen, statuses - {Status.READY})
+        ids += islice((task_id for task_id in later if task_id not in left_out), most - len(ids))
+    if desk.scheduler.only_committed:
+        wanted = Filter(statuses=sorted(status.value for status in statuses), pools=list(pools) or None, limit=most)
+        return _keep_committed(desk, ids, wanted, but)[:most]
     return ids[:most]
+
+
+def _keep_committed(desk: Desk, ids: list[int], wanted: Filter, but: Collection[int]) -> list[int]:
+    """Of tasks in the engine's order those that are committed as wanted; behind them those that only the store has so,
+    since their next change waits for its commit, without those in `but`."""
+    store = desk.scheduler.store
+    changing = [task_id for task_id in ids if desk.scheduler.is_uncommitted(task_id)]
+    stored = {record.id for record in store.list_tasks(changing) if record.status.value in (wanted.statuses or ())}
+    others = set(changing) - stored
+    kept = dict.fromkeys(task_id for task_id in ids if task_id not in others)
+    if wanted.limit is None or len(kept) < wanted.limit:
+        left_out = frozenset(but)
+        kept.update((task_id, None) for task_id in store.list_ids(wanted) if task_id not in left_out)
+    return list(kept)
 
 
 def _list_ready(desk: Desk, pools: list[LivePool], most: int) -> list[int]:
     state, wall = desk.scheduler.engine.state, desk.now().wall
     lines = [pool.lanes.first(most, lambda task: state.place(task, wall)) for pool in pools]
     ready = [task for pool in pools for task in pool.leased.values()]
-    ready += merge(*lines, key=lambda task: (-state.score(task, wall), task.seq))
+    paused = {pool.name for pool in pools if pool.paused}
+    ready += merge(*lines, key=lambda task: (task.pool in paused, -state.score(task, wall), task.seq))
     ids = list(dict.fromkeys(task.id for task in ready))[:most]
     return ids + [task.id for pool in pools for task in islice(pool.unfit.values(), most)]
 
@@ -96,7 +123,7 @@ def _list_ready(desk: Desk, pools: list[LivePool], most: int) -> list[int]:
 def _later(desk: Desk, pools: list[LivePool], later: frozenset[Status]) -> Iterator[int]:
     names = frozenset(pool.name for pool in pools)
     count = sum(pool.counts[status] for pool in pools for status in later)
-    tasks = desk.scheduler.engine.state.tasks.values()
+    tasks = desk.scheduler.engine.state.tasks.made()
     found = islice((task for task in tasks if task.status in later and task.pool in names), count)
     if count > MOST_SORTED:
         return (task.id for task in found)
@@ -107,7 +134,7 @@ def _later(desk: Desk, pools: list[LivePool], later: frozenset[Status]) -> Itera
 def _list_selected(desk: Desk, request: ListTasks) -> Reply:
     ids = desk.selecting.select(request.select, ALL_STATUSES).ids
     most = len(ids) if request.limit is None else request.limit
-    live = {task_id for task_id in ids if (task := desk.scheduler.find_live(task_id)) and task.status in LIVE}
+    live = set(filter(desk.scheduler.is_unended, ids))
     rank = {task_id: place for place, task_id in enumerate([*list_running(desk), *list_next(desk, most)])}
     ids.sort(key=lambda task_id: (task_id not in live, rank.get(task_id, len(rank)) if task_id in live else 0))
     shown = ids if len(ids) <= most else (ids[:most] if live else ids[-most:])
@@ -168,17 +195,22 @@ def wait_tasks(desk: Desk, request: WaitTasks) -> Reply:
     ids = desk.selecting.select(request.select, LIVE).ids
     # Run again, it is about the same tasks: filters would find other ones by then.
     request.select = Selector(refs=[str(task_id) for task_id in ids])
-    waiting = [task_id for task_id in ids if (task := desk.scheduler.find_live(task_id)) and task.status in LIVE]
+    waiting = [task_id for task_id in ids if desk.scheduler.is_unended(task_id)]
     if waiting and (len(waiting) == len(ids) or not request.any):
         if request.now:
-            raise WaitTimeoutError("the time to wait is over")
+            raise WaitTimeoutError("the time to wait is over", hint="the tasks go on: cronoq ls shows how far they are")
         raise NotYet(waiting, every=not request.any)
-    desk.scheduler.must_commit()
     ended = [task_id for task_id in ids if task_id not in set(waiting)] if request.any else ids
     records = desk.scheduler.list_records(ended)
     if len(records) == 1:
         return Reply(doc={"tasks": [desk.describe(records[0], attempts=desk.scheduler.store.list_attempts(ended[0]))]})
-    return Reply(doc={"tasks": [desk.describe(record) for record in records]})
+    return Reply(doc={"tasks": [_tell_end(desk, record, brief=request.brief) for record in records]})
+
+
+def _tell_end(desk: Desk, record: TaskRecord, *, brief: bool) -> dict[str, Any]:
+    if brief and record.status is Status.SUCCEEDED:
+        return {"id": record.id, "status": record.status.value}
+    return desk.describe(record)
 
 
 # -- events ----------------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from cronoq_cli.engine.messages import (
 from cronoq_cli.engine.schedule_changes import check_schedule
 from cronoq_cli.engine.schedules import LiveSchedule
 from cronoq_cli.errors import ConflictError, InvalidError, UsageError
+from cronoq_cli.model.moment import format_utc
 from cronoq_cli.model.recurring import Schedule, ScheduleSpec, ScheduleState, parse_schedule_name
 from cronoq_cli.model.task import TaskRecord
 from cronoq_cli.wire.requests import Reply
@@ -59,7 +60,6 @@ def _live(desk: Desk) -> dict[str, LiveSchedule]:
 
 def show_history(desk: Desk, request: ScheduleHistory) -> Reply:
     """The occurrences of a schedule, also of one that was removed."""
-    desk.scheduler.flush()
 
     def refresh(records: list[TaskRecord]) -> list[TaskRecord]:
         for record in records:
@@ -87,11 +87,19 @@ def apply_schedules(desk: Desk, request: ApplySchedules) -> Reply:
     """Add, replace and remove schedules, all or none; the documents and the names."""
     check_accepting(desk)
     _check_specs(desk, request.specs)
-    for name in request.removed:
+    new = {spec.name for spec in request.specs}
+    for name in (*request.removed, *(one for one in (*request.pausing, *request.resuming) if one not in new)):
         desk.scheduler.engine.state.schedules.get(name)
     if request.dry_run:
         return _foresee(desk, request)
-    event = SchedulesApplied(request.specs, request.removed, request.paused, request.pause_reason)
+    event = SchedulesApplied(
+        request.specs,
+        request.removed,
+        request.paused,
+        request.pause_reason,
+        pausing=request.pausing,
+        resuming=request.resuming,
+    )
     kept: SchedulesKept = desk.scheduler.apply(event)
     if request.envs:
         desk.scheduler.add_rows(envs=request.envs)
@@ -108,7 +116,9 @@ def _check_specs(desk: Desk, specs: list[ScheduleSpec]) -> None:
         try:
             _check_spec(desk, spec)
             if spec.name in names:
-                raise InvalidError("the name stands twice", code="key-twice")
+                raise InvalidError(
+                    "the name stands twice", hint="each schedule has a name of its own", code="key-twice"
+                )
         except (UsageError, InvalidError) as error:
             if len(specs) == 1:
                 raise
@@ -136,7 +146,8 @@ def _foresee(desk: Desk, request: ApplySchedules) -> Reply:
     now, known = desk.now().wall, _live(desk)
     documents = []
     for spec in request.specs:
-        at = ScheduleState(decided_at=now, awake_at=desk.now().awake, paused=request.paused)
+        rests = request.paused or spec.name in request.pausing
+        at = ScheduleState(decided_at=now, awake_at=desk.now().awake, paused=rests)
         if spec.every_s is not None:
             at.next_at = now + spec.every_s
         schedule = Schedule(spec=spec, state=at, added_at=now, updated_at=now)
@@ -206,16 +217,32 @@ def skip_schedule(desk: Desk, request: SkipSchedule) -> Reply:
     state = desk.scheduler.engine.state
     one = state.schedules.get(request.name)
     if one.spec.reboot:
-        raise ConflictError(f"schedule {request.name!r} has no next run to skip: it runs at a boot")
+        raise ConflictError(
+            f"schedule {request.name!r} has no next run to skip: it runs at a boot",
+            hint=f"cronoq recurring pause {request.name}",
+        )
     if one.spec.every_s is not None:
         if request.at is not None:
             raise UsageError("an interval has no fixed instants", hint="skip its next occurrence by number")
-        event = SlotsSkipped(request.name, points=request.count)
+        starts = _list_starts(desk, one, request.count)
+        event = SlotsSkipped(request.name, points=len(starts))
     else:
-        event = SlotsSkipped(request.name, _choose_slots(desk, one, request))
+        slots = _choose_slots(desk, one, request)
+        shift_s = recurrence.jitter_of(one.name, one.spec.jitter_s)
+        starts = [slot + shift_s for slot in slots]
+        event = SlotsSkipped(request.name, slots)
+    if not starts:
+        hint = f"cronoq recurring show {one.name}"
+        raise ConflictError(f"schedule {request.name!r} has no next run to skip", hint=hint)
     desk.scheduler.apply(event)
     desk.scheduler.must_commit()
-    return Reply(doc={"recurring": describe_schedules(desk, [request.name])})
+    skipped = [format_utc(start_at) for start_at in starts]
+    return Reply(doc={"recurring": describe_schedules(desk, [request.name]), "skipped": skipped})
+
+
+def _list_starts(desk: Desk, one: LiveSchedule, count: int) -> list[float]:
+    zone = desk.scheduler.engine.state.schedules.zone_of(one.spec)
+    return recurrence.list_next_starts(one.spec, one.state, desk.now().wall, zone, count)
 
 
 def _choose_slots(desk: Desk, one: LiveSchedule, request: SkipSchedule) -> list[float]:
@@ -223,7 +250,7 @@ def _choose_slots(desk: Desk, one: LiveSchedule, request: SkipSchedule) -> list[
     zone = schedules.zone_of(one.spec)
     shift_s = recurrence.jitter_of(one.name, one.spec.jitter_s)
     if request.at is None:
-        return recurrence.list_next_slots(one.spec, one.state, now - shift_s, zone, request.count, ahead=True)
+        return recurrence.list_next_slots(one.spec, one.state, now - shift_s, zone, request.count)
     for slot in (request.at, request.at - shift_s):
         if slot > now - shift_s and recurrence.is_slot(one.spec, slot, zone):
             return [slot]

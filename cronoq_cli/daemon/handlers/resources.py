@@ -7,6 +7,7 @@ from typing import Any
 from cronoq_cli.config.live import change_resource, override_resource
 from cronoq_cli.config.resources import ResourceSettings
 from cronoq_cli.daemon.desk import Desk
+from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.engine.messages import ResourceChanged
 from cronoq_cli.engine.resources import Bucket, Semaphore
 from cronoq_cli.errors import InvalidError
@@ -40,12 +41,13 @@ def _describe(desk: Desk, name: str) -> dict[str, Any]:
     elif isinstance(known, Bucket):
         facts |= {"rate_s": known.rate, "burst": known.burst, "free": known.level(desk.now().awake)}
     running = [task for pool in state.pools.values() for task in pool.running.values()]
-    facts["held_by"] = [
-        {"id": task.id, "units": task.units[name]} for task in running if task.units is not None and name in task.units
-    ]
-    wanting = (task for task in state.tasks.values() if task.is_waiting and task.demand is not None)
-    facts["waiting"] = sum(name in task.demand.names for task in wanting if task.demand is not None)
+    facts["held_by"] = [task.id for task in running if task.units is not None and name in task.units]
+    facts["waiting"] = len(state.tasks.list_ids(lambda task: task.is_waiting and _wants(task, name)))
     return describe_resource(name, **facts)
+
+
+def _wants(task: LiveTask, name: str) -> bool:
+    return task.demand is not None and name in task.demand.names
 
 
 def set_resource(desk: Desk, request: SetResource) -> Reply:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
+from cronoq_cli.daemon.collector import rest_collector
 from cronoq_cli.daemon.desk import Desk
 from cronoq_cli.daemon.parked import AwaitRoom
 from cronoq_cli.engine.bounds import NoRoomError
@@ -16,8 +18,8 @@ from cronoq_cli.engine.messages import Accepted, Newcomer, Submitted, WantedEdge
 from cronoq_cli.engine.resources import CATCH_UP
 from cronoq_cli.errors import InvalidError, NotFoundError, TryLaterError
 from cronoq_cli.model.lifecycle import FINAL, Status
-from cronoq_cli.model.task import Dependency, TaskSpec
-from cronoq_cli.model.words import hint_for, is_key
+from cronoq_cli.model.task import Dependency, TaskRecord, TaskSpec
+from cronoq_cli.model.words import RESERVED_KEY, hint_for, is_key
 from cronoq_cli.wire.requests import Reply, Rerun, Submit
 
 MOST_DESCRIBED = 1000
@@ -28,9 +30,13 @@ Keys = dict[str | None, int]
 """Index of the spec that has a key, of one submission."""
 
 
-def submit(desk: Desk, request: Submit) -> Reply:
-    """Queue tasks, all or none; the answer has their documents, or those that stood there already."""
+def submit(desk: Desk, request: Submit) -> Reply | Callable[[], Reply]:
+    """Queue tasks, all or none; the answer has their documents, or those that stood there already.
+
+    It is put together when they are committed and ordered from the runner: nothing waits for words about them."""
     check_accepting(desk)
+    if len(request.specs) > MOST_DESCRIBED:
+        rest_collector()
     newcomers = _build_newcomers(desk, request)
     if request.dry_run:
         return Reply(doc={"tasks": [], "dry_run": True, "count": len(newcomers)})
@@ -44,7 +50,7 @@ def submit(desk: Desk, request: Submit) -> Reply:
         raise
     desk.scheduler.must_commit()
     _keep_belongings(desk, request, accepted)
-    return _answer(desk, request, accepted, members)
+    return _answer(desk, accepted, members)
 
 
 def check_accepting(desk: Desk) -> None:
@@ -58,7 +64,11 @@ def check_accepting(desk: Desk) -> None:
 def _build_newcomers(desk: Desk, request: Submit) -> list[Newcomer]:
     keys: Keys = {spec.key: index for index, spec in enumerate(request.specs) if spec.key is not None}
     newcomers = []
+    pools = desk.scheduler.engine.state.pools
     for index, spec in enumerate(request.specs):
+        if spec.key is None and spec.unique_s is None and not spec.after and spec.pool in pools:
+            newcomers.append(Newcomer(spec))
+            continue
         try:
             newcomers.append(_build_newcomer(desk, spec, keys))
         except (InvalidError, NotFoundError) as error:
@@ -74,7 +84,7 @@ def _build_newcomer(desk: Desk, spec: TaskSpec, keys: Keys) -> Newcomer:
     _check_pool(desk, spec.pool)
     fingerprint = None if spec.unique_s is None else decide_fingerprint(spec)
     existing = _find_existing(desk, spec, fingerprint)
-    edges = [edge for dependency in spec.after for edge in resolve_dependency(desk, dependency, spec, keys)]
+    edges = resolve_dependencies(desk, spec, keys)
     final = None if existing is None else _find_final(desk, existing)
     return Newcomer(spec, edges, existing, fingerprint, existing_final=final)
 
@@ -108,7 +118,27 @@ def _find_existing(desk: Desk, spec: TaskSpec, fingerprint: str | None) -> int |
     return None if record is None else record.id
 
 
-def resolve_dependency(desk: Desk, dependency: Dependency, spec: TaskSpec, keys: Keys) -> list[WantedEdge]:
+def resolve_dependencies(desk: Desk, spec: TaskSpec, keys: Keys) -> list[WantedEdge]:
+    """The edges of a spec, whose dependencies know from now on what a key meant, and have an id for `last`."""
+    edges: list[WantedEdge] = []
+    after: list[Dependency] = []
+    for dependency in spec.after:
+        found = _resolve_dependency(desk, dependency, spec, keys)
+        edges += found
+        after.append(_settle(dependency, found))
+    spec.after = after
+    return edges
+
+
+def _settle(asked: Dependency, found: list[WantedEdge]) -> Dependency:
+    if asked.ref == RESERVED_KEY:
+        return Dependency(str(found[0].target), asked.condition)
+    if is_key(asked.ref):
+        return Dependency(asked.ref, asked.condition, found[0].target)
+    return asked
+
+
+def _resolve_dependency(desk: Desk, dependency: Dependency, spec: TaskSpec, keys: Keys) -> list[WantedEdge]:
     """The edges of one reference: a member of the same submission (`#N`, or its key), tasks, or a key to come."""
     ref, condition = dependency.ref, dependency.condition
     if ref.startswith("#") and ref[1:].isdecimal():
@@ -122,7 +152,8 @@ def resolve_dependency(desk: Desk, dependency: Dependency, spec: TaskSpec, keys:
         if await_s is not None and is_key(ref):
             spec.await_deps_s = await_s
             return [WantedEdge(condition, awaited=ref)]
-        raise InvalidError(f"unknown dependency: {error.message}", code="unknown-dependency") from error
+        hint = f"{error.hint}; --await-deps waits for a key to come" if is_key(ref) else error.hint
+        raise InvalidError(f"unknown dependency: {error.message}", hint=hint, code="unknown-dependency") from error
     return [_want(desk, task_id, dependency) for task_id in ids]
 
 
@@ -146,20 +177,26 @@ def _keep_belongings(desk: Desk, request: Submit, accepted: Accepted) -> None:
         desk.scheduler.add_rows(stdins=stdins)
 
 
-def _answer(desk: Desk, request: Submit, accepted: Accepted, members: int) -> Reply:
-    notes = [f"task {task_id} is there already: nothing new was queued" for task_id in sorted(accepted.duplicates)]
+def _answer(desk: Desk, accepted: Accepted, members: int) -> Callable[[], Reply]:
+    """The answer, to be put together later of what stands now."""
     shown = accepted.ids[:members]
+    records = desk.scheduler.list_records(shown) if len(shown) <= MOST_DESCRIBED else None
+    return lambda: _describe(desk, accepted, shown, records)
+
+
+def _describe(desk: Desk, accepted: Accepted, shown: list[int], records: list[TaskRecord] | None) -> Reply:
+    notes = [f"task {task_id} is there already: nothing new was queued" for task_id in sorted(accepted.duplicates)]
     doc: dict[str, Any] = {"ids": shown, "batch": None}
     fresh = [task_id for task_id in shown if task_id not in accepted.duplicates]
     if accepted.batch is not None and fresh:
         doc["batch"] = f"{fresh[0]}-{fresh[-1]}" if len(fresh) > 1 else str(fresh[0])
-    if len(shown) <= MOST_DESCRIBED:
-        records = desk.scheduler.list_records(shown)
-        doc["tasks"] = [desk.describe(record, duplicate=record.id in accepted.duplicates) for record in records]
+    if records is not None:
+        with desk.scheduler.looking():
+            doc["tasks"] = [desk.describe(record, duplicate=record.id in accepted.duplicates) for record in records]
     return Reply(doc=doc, notes=notes)
 
 
-def rerun(desk: Desk, request: Rerun) -> Reply:
+def rerun(desk: Desk, request: Rerun) -> Callable[[], Reply]:
     """Submit copies of tasks under new ids: the same spec, no key while its holder is live, no dependencies."""
     check_accepting(desk)
     ids = desk.selecting.select(request.select, FINAL).ids
@@ -185,7 +222,7 @@ def rerun(desk: Desk, request: Rerun) -> Reply:
     accepted: Accepted = desk.scheduler.apply(Submitted(newcomers))
     desk.scheduler.must_commit()
     _keep_belongings(desk, Submit(specs=[], stdins=stdins), accepted)
-    return _answer(desk, Submit(specs=[]), accepted, len(ids))
+    return _answer(desk, accepted, len(ids))
 
 
 def remove_kept_stdin(stdin_dir: str, task_id: int) -> None:

@@ -5,13 +5,14 @@ Each handler selects, refuses what its verb cannot act on before anything change
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
 
 from cronoq_cli.daemon.desk import Desk
-from cronoq_cli.daemon.handlers.submit import resolve_dependency
+from cronoq_cli.daemon.handlers.submit import resolve_dependencies
 from cronoq_cli.daemon.parked import Unsettled
 from cronoq_cli.engine.messages import (
     Cancelled,
@@ -33,6 +34,7 @@ from cronoq_cli.model.task import Batch, TaskRecord
 from cronoq_cli.wire.requests import (
     Cancel,
     Edit,
+    EditEach,
     Hold,
     Move,
     Release,
@@ -44,6 +46,8 @@ from cronoq_cli.wire.requests import (
     TaskChanges,
 )
 
+_ABLE = {"waiting": WAITING, "waiting and running": LIVE, "ended": FINAL, "held": {Status.BLOCKED}}
+"""What statuses are together called by people."""
 NEVER_RAN = frozenset({Status.SKIPPED})
 
 
@@ -102,9 +106,9 @@ def move(desk: Desk, request: Move) -> Reply:
     _settle(desk, ids if before is None else [*ids, before])
     if request.pool is not None:
         desk.scheduler.engine.state.get_pool(request.pool)
-        return _edit_all(desk, ids, TaskChanges(pool=request.pool))
+        return _apply(desk, EditedTogether([_build_edit(desk, one, TaskChanges(pool=request.pool)) for one in ids]))
     if before is not None and before in ids:
-        raise ConflictError(f"task {before} cannot stand before itself")
+        raise ConflictError(f"task {before} cannot stand before itself", hint="name another waiting task")
     return _apply(desk, Moved(ids, first=request.first, before=before))
 
 
@@ -120,23 +124,28 @@ def _resolve_one(desk: Desk, ref: str) -> int:
 
 def edit(desk: Desk, request: Edit) -> Reply:
     """Change waiting tasks."""
-    ids = _select(desk, request.select, WAITING, "edited")
+    return edit_each(desk, EditEach([request]))
+
+
+def edit_each(desk: Desk, request: EditEach) -> Reply:
+    """Change waiting tasks, each in its own way. Raises InvalidError where two changes are of the same task."""
+    chosen = [(_select(desk, one.select, WAITING, "edited"), one.changes) for one in request.edits]
+    ids = [task_id for found, _ in chosen for task_id in found]
+    twice = next((task_id for task_id, count in Counter(ids).items() if count > 1), None)
+    if twice is not None:
+        raise InvalidError(f"task {twice} would be changed twice", hint="name it in one of the changes")
     _settle(desk, ids)
-    return _edit_all(desk, ids, request.changes)
+    edits = [_build_edit(desk, task_id, given) for found, given in chosen for task_id in found]
+    return _apply(desk, EditedTogether(edits))
 
 
-def _edit_all(desk: Desk, ids: list[int], changes: TaskChanges) -> Reply:
-    """Edit each of the tasks: all can be, or none is."""
-    given = {
+def _build_edit(desk: Desk, task_id: int, changes: TaskChanges) -> Edited:
+    record = desk.get_record(task_id)
+    given: dict[str, Any] = {
         name: value for name in changes.__struct_fields__ if (value := getattr(changes, name)) is not msgspec.UNSET
     }
-    return _apply(desk, EditedTogether([_build_edit(desk, task_id, given) for task_id in ids]))
-
-
-def _build_edit(desk: Desk, task_id: int, given: dict[str, Any]) -> Edited:
-    record = desk.get_record(task_id)
     if "env_changes" in given:
-        given = {**given, "env_changes": {**record.spec.env_changes, **given["env_changes"]}}
+        given["env_changes"] = {**record.spec.env_changes, **given["env_changes"]}
     spec = msgspec.structs.replace(record.spec, **given)
     if "command" in given:
         spec.shell_line = None
@@ -144,7 +153,7 @@ def _build_edit(desk: Desk, task_id: int, given: dict[str, Any]) -> Edited:
         spec.command = None
     edges: list[WantedEdge] | None = None
     if "after" in given:
-        edges = [edge for dependency in spec.after for edge in resolve_dependency(desk, dependency, spec, {})]
+        edges = resolve_dependencies(desk, spec, {})
     return Edited(task_id, spec, edges)
 
 
@@ -222,10 +231,19 @@ def _select(
         refused = next(task_id for task_id in selection.ids if task_id not in set(able_ids))
         status = desk.find_status(refused)
         word = "gone" if status is None else str(status).replace("_", "-")
-        raise ConflictError(f"task {refused} cannot be {done}: it is {_already(status)}{word}")
+        message = f"task {refused} cannot be {done}: it is {_already(status)}{word}"
+        raise ConflictError(message, hint=f"only {_tell_able(wanted)} tasks can be")
     if not able_ids:
         raise NotFoundError("nothing matched", hint="cronoq ls --limit all shows what there is")
     return able_ids
+
+
+def _tell_able(able: frozenset[Status]) -> str:
+    """Those tasks that a verb can act on, in a word or two."""
+    for word, statuses in _ABLE.items():
+        if able == frozenset(statuses):
+            return word
+    return " or ".join(sorted(able))
 
 
 def _already(status: Status | None) -> str:

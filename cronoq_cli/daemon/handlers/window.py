@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 
 from cronoq_cli.daemon.desk import Desk
@@ -44,18 +43,15 @@ def show_window(desk: Desk, request: ShowWindow) -> Reply:
 
 def _list(desk: Desk, pools: list[str], statuses: frozenset[Status], most: int) -> tuple[list[int], int]:
     """The ids in order, and how many that wait are not among them."""
-    running = _filter_running(desk, pools) if Status.RUNNING in statuses else []
+    running = list_running(desk, pools) if Status.RUNNING in statuses else []
     queued = statuses & frozenset(QUEUED)
-    waiting = list_next(desk, most, pools, queued) if queued else []
+    ahead = desk.selecting.list_ahead() if statuses == ALL_STATUSES else []
+    waiting = list_next(desk, most, pools, queued, but=[task.id for task in ahead]) if queued else []
     ended = _list_ended(desk, statuses & FINAL, pools, most)
-    counted = (pool.counts for name, pool in desk.scheduler.engine.state.pools.items() if not pools or name in pools)
-    total = sum(counts[status] for counts in counted for status in queued)
+    counted = desk.scheduler.list_counts().items()
+    total = sum(counts[one] for name, counts in counted if not pools or name in pools for one in queued)
+    total -= sum(not pools or task.pool in pools for task in ahead)
     return [*running, *waiting, *ended], max(0, total - len(waiting))
-
-
-def _filter_running(desk: Desk, pools: Collection[str]) -> list[int]:
-    tasks = desk.scheduler.engine.state.tasks
-    return [task_id for task_id in list_running(desk) if not pools or tasks[task_id].pool in pools]
 
 
 def _list_ended(desk: Desk, statuses: frozenset[Status], pools: list[str], most: int) -> list[int]:

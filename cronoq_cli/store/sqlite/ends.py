@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from cronoq_cli.model.history import AGAIN, BUCKETS, FINALS, RAN, Bucket, EndSums, Window
+from cronoq_cli.model.history import AGAIN, BUCKETS, FINALS, RAN, WORKED, Bucket, EndSums, Step, Window
 from cronoq_cli.store.sqlite.rows import bound_text, plain_text
 
 _FROM = "FROM events INDEXED BY events_ended WHERE ended_at IS NOT NULL"
@@ -35,6 +35,14 @@ HISTORY = (
     f"SELECT min(CAST((ended_at - :since) / :bucket_s AS INTEGER), {BUCKETS - 1}), count(final), sum(wait_s), "
     f"count(wait_s) {_KIND} GROUP BY 1"
 )
+STEP_ENDS = (
+    "SELECT CAST(ended_at / :step_s AS INTEGER), count(*), sum(final <> 'succeeded'), 0, 0.0 "
+    f"{_KIND} AND final IN ({_words(WORKED)}) AND seq <= :seq GROUP BY 1"
+)
+STEP_WAITS = (
+    "SELECT CAST((ended_at - coalesce(run_s, 0)) / :step_s AS INTEGER), 0, 0, count(*), sum(wait_s) "
+    f"{_KIND} AND wait_s IS NOT NULL AND seq <= :seq GROUP BY 1"
+)
 TIMES = f"SELECT wait_s, CASE WHEN outcome IN ({_words(RAN)}) THEN run_s END {_KIND} AND run_s IS NOT NULL"
 
 
@@ -44,6 +52,17 @@ def sum_ends(db: sqlite3.Connection, window: Window, pool: str | None) -> list[E
     Raises sqlite3.Error."""
     found = (_sum_kind(db, window, *names) for names in _list_kinds(db, pool))
     return [sums for sums in found if sums is not None]
+
+
+def sum_steps(db: sqlite3.Connection, window: Window, step_s: float, up_to_seq: int) -> dict[int, Step]:
+    """The ends in the window up to an event, in steps of `step_s` seconds, by number. Raises sqlite3.Error."""
+    found: dict[int, Step] = {}
+    values = {"since": window.since, "until": window.until, "step_s": step_s, "seq": up_to_seq}
+    for pool, kind in _list_kinds(db, None):
+        for sql in (STEP_ENDS, STEP_WAITS):
+            for number, *sums in db.execute(sql, {**values, "pool": pool, "kind": kind}):
+                found[number] = found.get(number, Step()).plus(Step(*sums))
+    return found
 
 
 def _list_kinds(db: sqlite3.Connection, pool: str | None) -> Iterator[tuple[Any, Any]]:

@@ -35,7 +35,10 @@ def translate_fault(error: sqlite3.Error, path: str) -> StoreError:
         )
     if code in _DAMAGED:
         return damaged(path, str(error))
-    return StoreError(f"the store {path} cannot be used: {error}")
+    return StoreError(
+        f"the store {path} cannot be used: {error}",
+        hint="cronoq doctor; cronoq restore BACKUP puts another in its place",
+    )
 
 
 def _is_full(path: str) -> bool:

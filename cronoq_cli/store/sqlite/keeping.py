@@ -57,7 +57,7 @@ def _need(path: str) -> None:
     try:
         database.check_header(path)
     except FileNotFoundError as error:
-        raise NotFoundError(f"there is no store {path}") from error
+        raise NotFoundError(f"there is no store {path}", hint="name the file of a store or of a backup") from error
 
 
 def _open(path: str) -> sqlite3.Connection:

@@ -28,7 +28,9 @@ def open_store(path: str, *, synchronous: str = "full", busy_timeout_s: float = 
     try:
         version = database.judge_store(path)
     except FileNotFoundError as error:
-        raise StoreError(f"{path} points to a file that is not there") from error
+        raise StoreError(
+            f"{path} points to a file that is not there", hint="put it back, or remove the link"
+        ) from error
     if version < migrate.newest_version():
         _upgrade(path)
     return SqliteStore(database.open_writing(path, synchronous, busy_timeout_s), path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cronoq_cli.model.lifecycle import LIVE as LIVE_STATUSES
 from cronoq_cli.store.sqlite import rows
 
 LIVE = "live = 1"
@@ -20,7 +21,7 @@ def _insert(verb: str, table: str, names: Sequence[str]) -> str:
 
 
 def _update(names: Sequence[str]) -> str:
-    return f"UPDATE tasks SET {', '.join(f'{name} = ?' for name in names)} WHERE id = ?"
+    return f"UPDATE tasks SET {', '.join(f'{name} = ?' for name in names)}, lot = NULL WHERE id = ?"
 
 
 _WHOLE = (*rows.STATE, *rows.BIRTH)
@@ -39,6 +40,11 @@ INSERT_TASK = _insert("INSERT", "tasks", (*_WHOLE, "id"))
 INSERT_PLAIN = _insert("INSERT", "tasks", (*rows.PLAIN, "id"))
 UPDATE_STATE = _update(rows.STATE)
 UPDATE_WHOLE = _update(_WHOLE)
+RESTATE = (
+    "UPDATE tasks SET state = ?, lot = NULL "
+    "WHERE id = ? AND status = ? AND seq = ? AND leaving = 0 AND finished_at IS NULL"
+)
+"""A task's new state, where what it is searched by is as stored."""
 SAVE_ATTEMPT = _insert("INSERT OR REPLACE", "attempts", rows.ATTEMPT)
 SAVE_BATCH = _insert("INSERT OR REPLACE", "batches", rows.BATCH)
 SAVE_EVENT = _insert("INSERT", "events", rows.EVENT)
@@ -78,6 +84,22 @@ LIVE_TASKS = (
     f"SELECT {TASK_COLUMNS} FROM tasks WHERE id IN (SELECT id FROM tasks INDEXED BY tasks_live WHERE {LIVE} "
     "UNION SELECT id FROM tasks INDEXED BY tasks_leaving WHERE leaving = 1) ORDER BY id"
 )
+_STATUSES = ", ".join(f"'{status.value}'" for status in sorted(LIVE_STATUSES))
+LIVE_ALONE = (
+    f"SELECT {TASK_COLUMNS} FROM tasks WHERE id IN (SELECT id FROM tasks INDEXED BY tasks_live WHERE {LIVE} "
+    f"AND status IN ({_STATUSES}) AND lot IS NULL "
+    "UNION SELECT id FROM tasks INDEXED BY tasks_leaving WHERE leaving = 1) ORDER BY id"
+)
+"""The same without those of lots, none of which is looked at: every status leads to its own place in the index."""
+_IN_LOTS = f"FROM tasks INDEXED BY tasks_live WHERE {LIVE} AND status = 'ready'"
+LOTS = (
+    f"WITH counted AS (SELECT lot, count(*) AS there {_IN_LOTS} AND lot IS NOT NULL GROUP BY lot) SELECT lot, "
+    f"(SELECT id {_IN_LOTS} AND lot = counted.lot ORDER BY pool, id LIMIT 1), "
+    f"(SELECT id {_IN_LOTS} AND lot = counted.lot ORDER BY pool DESC, id DESC LIMIT 1), there FROM counted"
+)
+"""Lot, first and last id, count. A lot is of one pool; finding the ends takes less than comparing all ids."""
+IDS_OF_LOT = f"SELECT id {_IN_LOTS} AND lot = ? ORDER BY pool, id"
+TASKS_OF_LOT = f"SELECT {TASK_COLUMNS} FROM tasks WHERE id IN (SELECT id {_IN_LOTS} AND lot = ?)"
 COUNT_LIVE = f"SELECT status, count(*) FROM tasks INDEXED BY tasks_live WHERE {LIVE} {{pool}} GROUP BY status"
 COUNT_FINAL = f"SELECT status, count(*) FROM tasks INDEXED BY tasks_final WHERE {FINAL} {{pool}} GROUP BY status"
 ATTEMPTS = f"SELECT {_columns(rows.ATTEMPT)} FROM attempts WHERE task = ? ORDER BY number"

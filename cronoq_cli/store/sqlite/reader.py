@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import bisect
 import contextlib
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from cronoq_cli.model.history import EndSums, Window
+from cronoq_cli.model.history import EndSums, Step, Window
 from cronoq_cli.model.lifecycle import FINAL, Status
 from cronoq_cli.model.notice import Incident, Notice
 from cronoq_cli.model.recurring import PassedSlots, Schedule
@@ -217,6 +216,13 @@ class SqliteReader:
         except sqlite3.Error as error:
             raise translate_fault(error, self._path) from error
 
+    def sum_steps(self, window: Window, step_s: float, up_to_seq: int) -> dict[int, Step]:
+        """The ends in the window up to an event, in steps of `step_s` seconds: step N begins at N * step_s."""
+        try:
+            return ends.sum_steps(self._db, window, step_s, up_to_seq)
+        except sqlite3.Error as error:
+            raise translate_fault(error, self._path) from error
+
     def first_transition_at(self) -> float | None:
         """When the oldest transition still kept happened, unix seconds."""
         found = self._rows(queries.FIRST_EVENT)
@@ -295,12 +301,11 @@ class SqliteReader:
                     tasks.append(rows.decode_task(row))
                 except rows.DamagedRowError as error:
                     damaged_rows[row[0]] = str(error)
-            ids = [task.id for task in tasks]
             schedules, damaged_schedules = self._read_schedules()
             return LiveState(
                 tasks=sorted(tasks, key=lambda task: task.seq),
                 edges=[rows.decode_edge(row) for row in self._rows(queries.OPEN_EDGES)],
-                batches=self._live_batches(ids),
+                batches=self._live_batches(tasks),
                 pools=self.load_pools(),
                 next_id=self.next_id(),
                 run_times=self.load_run_times(),
@@ -313,14 +318,19 @@ class SqliteReader:
         finally:
             self._db.execute("COMMIT")
 
-    def _live_batches(self, live_ids: list[int]) -> list[Batch]:
-        """Those with a live member; `live_ids` sorted."""
-        found = []
-        for batch in map(rows.decode_batch, self._rows(queries.BATCHES)):
-            at = bisect.bisect_left(live_ids, batch.first)
-            if at < len(live_ids) and live_ids[at] <= batch.last:
-                found.append(batch)
-        return found
+    @contextlib.contextmanager
+    def at_one_moment(self) -> Iterator[None]:
+        """Within, all reads see what was committed at the first of them. Not within a transaction of one's own."""
+        self._rows("BEGIN")
+        try:
+            yield
+        finally:
+            self._rows("COMMIT")
+
+    def _live_batches(self, live: Iterable[TaskRecord]) -> list[Batch]:
+        """Those with a live member."""
+        firsts = {record.batch for record in live}
+        return [batch for batch in map(rows.decode_batch, self._rows(queries.BATCHES)) if batch.first in firsts]
 
     def load_pools(self) -> dict[str, dict[str, object]]:
         """The stored state of pools changed by command, by name."""

@@ -121,9 +121,13 @@ def encode_state(record: TaskRecord) -> Row:
     return status._value_, live, leaving, record.seq, record.batch, state, finished_at, record.fingerprint
 
 
-def encode_birth(record: TaskRecord, env: int | None) -> Row:
+def encode_standing(record: TaskRecord) -> Row:
+    """The state of a live task, and by what is seen that its other columns of STATE are as they are stored."""
+    return encode_json(_State(*_state_of(record))), record.id, record.status._value_, record.seq
+
+
+def encode_birth(spec: TaskSpec, env: int | None) -> Row:
     """The columns of BIRTH; `env` is the number of the environment."""
-    spec = record.spec
     tags = json.dumps(spec.tags) if spec.tags else None
     blob, recurring = encode_json(spec), spec.recurring or None
     return spec.pool, int(spec.priority), spec.name, env, blob, spec.key, tags, spec.keep_s, recurring, spec.slot

@@ -10,7 +10,8 @@ import contextlib
 import operator
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -18,13 +19,14 @@ from cronoq_cli.errors import FencedError
 from cronoq_cli.model.lifecycle import FINAL
 from cronoq_cli.model.task import TaskRecord, Transition
 from cronoq_cli.store.collector import without_collector
-from cronoq_cli.store.contract import Changes, LiveState
-from cronoq_cli.store.sqlite import prune, queries, rows
-from cronoq_cli.store.sqlite.database import close_unmarked, copy_store, mark
+from cronoq_cli.store.contract import Changes, KeptRun, LiveState
+from cronoq_cli.store.sqlite import bulk, prune, queries, rows
+from cronoq_cli.store.sqlite.database import close_unmarked, connect, copy_store, mark
 from cronoq_cli.store.sqlite.faults import translate_fault
 from cronoq_cli.store.sqlite.reader import SqliteReader
 
 _ENVS_KNOWN = 4096
+_BESIDE_PATIENCE_S = 2.0
 _MANY = 1000
 """New tasks of one commit from which Python's collector is kept from looking through their rows."""
 
@@ -37,6 +39,7 @@ class SqliteStore(SqliteReader):
         self._epoch: int | None = None
         self._last_seq = 0
         self._env_numbers: dict[str, int] = {}
+        self._beside: SqliteReader | None = None
 
     @contextlib.contextmanager
     def _transaction(self, *, fenced: bool = True) -> Iterator[sqlite3.Connection]:
@@ -94,8 +97,7 @@ class SqliteStore(SqliteReader):
         """Write everything in one durable transaction, or nothing. Returns the seqs of the transitions.
 
         Raises FencedError, StoreBusyError, StoreFullError, StoreError."""
-        first = self._last_seq + 1
-        last = self._last_seq + len(changes.transitions)
+        seqs = changes.number_events(self._last_seq + 1)
         with self._transaction() as db:
             self._write_tasks(changes)
             self._write_edges(changes)
@@ -104,15 +106,17 @@ class SqliteStore(SqliteReader):
                 self._write_schedules(changes)
             if changes.passed:
                 _write(db, queries.SAVE_PASSED, map(rows.encode_passed, changes.passed))
-            self._write_events(changes.transitions, first)
+            self._write_events(changes.transitions, seqs)
+            for new in changes.bulks:
+                bulk.write_events(db, new)
             if changes.removed:
                 prune.delete_tasks(db, changes.removed)
                 self._env_numbers.clear()
-        self._last_seq = last
-        return list(range(first, last + 1))
+        self._last_seq += len(seqs) + sum(len(new.specs) for new in changes.bulks)
+        return seqs
 
-    def _write_events(self, events: list[Transition], first: int) -> None:
-        numbered = list(enumerate(events, first))
+    def _write_events(self, events: list[Transition], seqs: list[int]) -> None:
+        numbered = list(zip(seqs, events, strict=True))
         ends = [rows.encode_end(seq, event) for seq, event in numbered if event.ended is not None]
         others = [rows.encode_event(seq, event) for seq, event in numbered if event.ended is None]
         _write(self._db, queries.SAVE_EVENT, others)
@@ -124,13 +128,24 @@ class SqliteStore(SqliteReader):
             _write(db, queries.SAVE_ENV, [(env_id, content)])
         if changes.new:
             self._insert(changes.new)
+        for new in changes.bulks:
+            bulk.write_new(db, new, self._find_env_number)
         if changes.updated:
-            _write(db, queries.UPDATE_STATE, [(*rows.encode_state(r), r.id) for r in changes.updated])
+            self._update(changes.updated)
         if changes.respecced:
             whole = [(*state, *birth, r.id) for r, state, birth in self._encode(changes.respecced)]
             _write(db, queries.UPDATE_WHOLE, whole)
         if changes.attempts:
             _write(db, queries.SAVE_ATTEMPT, map(rows.encode_attempt, changes.attempts))
+
+    def _update(self, records: list[TaskRecord]) -> None:
+        """Those given to the runner ahead mostly stand where they stood: then no index has to be touched for them."""
+        ahead = [record for record in records if record.leased]
+        if ahead:
+            stand = self._db.executemany(queries.RESTATE, map(rows.encode_standing, ahead))
+            if stand.rowcount == len(ahead):
+                records = [record for record in records if not record.leased]
+        _write(self._db, queries.UPDATE_STATE, [(*rows.encode_state(record), record.id) for record in records])
 
     def _insert(self, records: list[TaskRecord]) -> None:
         plain, others = [], []
@@ -146,13 +161,15 @@ class SqliteStore(SqliteReader):
 
     def _encode(self, records: Iterable[TaskRecord]) -> Iterator[tuple[TaskRecord, rows.Row, rows.Row]]:
         """Each record with its columns of STATE and BIRTH."""
-        numbers = self._env_numbers
         for record in records:
-            env = record.spec.env
-            number = numbers.get(env) if env else None
-            if number is None and env:
-                number = self._number_env(env)
-            yield record, rows.encode_state(record), rows.encode_birth(record, number)
+            number = self._find_env_number(record.spec.env)
+            yield record, rows.encode_state(record), rows.encode_birth(record.spec, number)
+
+    def _find_env_number(self, env_id: str) -> int | None:
+        if not env_id:
+            return None
+        number = self._env_numbers.get(env_id)
+        return self._number_env(env_id) if number is None else number
 
     def _number_env(self, env_id: str) -> int:
         """The number under which tasks name an environment; one whose content is not stored yet gets it too."""
@@ -212,20 +229,14 @@ class SqliteStore(SqliteReader):
         tasks: list[TaskRecord] = []
         bad: list[tuple[rows.Row, str]] = []
         with without_collector():
-            try:
-                for row in self._db.execute(queries.LIVE_TASKS):
-                    try:
-                        tasks.append(rows.decode_task(row))
-                    except rows.DamagedRowError as error:
-                        bad.append((row, str(error)))
-            except sqlite3.Error as error:
-                raise translate_fault(error, self._path) from error
+            self._decode_all(queries.LIVE_ALONE, (), tasks, bad)
+            runs = self._load_runs(tasks, bad)
         if bad:
             self._set_aside(bad)
         schedules, damaged_schedules = self._read_schedules()
         if damaged_schedules:
             self._set_schedules_aside(damaged_schedules)
-        batches = self._live_batches([task.id for task in tasks])
+        batches = self._live_batches([*tasks, *(run.record for run in runs)])
         tasks.sort(key=lambda task: task.seq)
         return LiveState(
             tasks=tasks,
@@ -238,8 +249,35 @@ class SqliteStore(SqliteReader):
             incidents=self._incidents(),
             damaged={row[0]: why for row, why in bad},
             schedules=schedules,
+            runs=runs,
             damaged_schedules=damaged_schedules,
         )
+
+    def _decode_all(
+        self, sql: str, parameters: tuple[int, ...], tasks: list[TaskRecord], bad: list[tuple[rows.Row, str]]
+    ) -> None:
+        """Decode the rows one by one, and put those that cannot be aside."""
+        try:
+            for row in self._db.execute(sql, parameters):
+                try:
+                    tasks.append(rows.decode_task(row))
+                except rows.DamagedRowError as error:
+                    bad.append((row, str(error)))
+        except sqlite3.Error as error:
+            raise translate_fault(error, self._path) from error
+
+    def _load_runs(self, tasks: list[TaskRecord], bad: list[tuple[rows.Row, str]]) -> list[KeptRun]:
+        """The lots, counted; the tasks of one whose first cannot be decoded are read one by one."""
+        runs = []
+        for lot, first, last, there in self._rows(queries.LOTS):
+            ids: Sequence[int] = range(first, last + 1)
+            if len(ids) != there:
+                ids = array("q", [row[0] for row in self._rows(queries.IDS_OF_LOT, (lot,))])
+            try:
+                runs.append(KeptRun(ids=ids, record=rows.decode_task(self._rows(queries.TASK, (first,))[0])))
+            except rows.DamagedRowError:
+                self._decode_all(queries.TASKS_OF_LOT, (lot,), tasks, bad)
+        return runs
 
     def _set_aside(self, bad: list[tuple[rows.Row, str]]) -> None:
         """Rewrite damaged live rows as failed; their bytes stay in the table `set_aside`."""
@@ -293,6 +331,14 @@ class SqliteStore(SqliteReader):
         self._env_numbers.clear()
         return chosen
 
+    def open_beside(self) -> SqliteReader:
+        """A reader on a connection of its own, closed with this store. Raises StoreError."""
+        if self._beside is None:
+            connection = connect(self._path, "ro", _BESIDE_PATIENCE_S)
+            connection.execute("PRAGMA temp_store = MEMORY")
+            self._beside = SqliteReader(connection, self._path)
+        return self._beside
+
     def backup(self, path: str) -> None:
         """Copy the whole store to a new file, consistent, while writes go on. Raises StoreError, ConflictError."""
         copy_store(self._path, path)
@@ -303,6 +349,8 @@ class SqliteStore(SqliteReader):
         Where the disk takes no mark of that, the -wal stays for the next start."""
         if self._closed:
             return
+        if self._beside is not None:
+            self._beside.close()
         try:
             if self._epoch is None or self._db.execute(queries.EPOCH).fetchone()[0] == self._epoch:
                 self._db.execute(queries.BEGIN)

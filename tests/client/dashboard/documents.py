@@ -14,7 +14,17 @@ from cronoq_cli.model.lifecycle import Status
 from cronoq_cli.model.moment import format_utc
 from cronoq_cli.model.snapshot import describe_pool, describe_task
 from cronoq_cli.model.task import TaskRecord, TaskSpec
-from cronoq_cli.wire.requests import Events, Explain, PausePool, Reply, Request, ScalePool, ShowTasks, ShowWindow, Watch
+from cronoq_cli.wire.requests import (
+    Explain,
+    PausePool,
+    Reply,
+    Request,
+    ScalePool,
+    ShowTasks,
+    ShowWindow,
+    Throughput,
+    Watch,
+)
 from cronoq_cli.wire.schedules import Schedules
 
 NOW = 1_790_000_000.0
@@ -93,8 +103,8 @@ class FakeDaemon:
                 return Reply(doc=self._window(request))
             case ShowTasks() | Explain():
                 return self._answer_about(request)
-            case Events():
-                return Reply(doc={"events": []})
+            case Throughput():
+                return Reply(doc={"since": None, "last_seq": 0, "steps": []})
             case Schedules():
                 return Reply(doc={"recurring": self.schedules})
             case ScalePool() | PausePool():
@@ -113,7 +123,9 @@ class FakeDaemon:
         task = next(task for task in self.tasks if str(task["id"]) == ref)
         if isinstance(request, ShowTasks):
             return Reply(doc={"task": task})
-        nothing = dict.fromkeys(("first", "score", "place", "ahead", "estimated_start", "estimate_basis", "decided_by"))
+        nothing = dict.fromkeys(
+            ("first", "score", "place", "ahead", "estimated_start", "estimate_basis", "running", "decided_by")
+        )
         return Reply(doc={"explain": {"id": task["id"], "status": task["status"], "blockers": [], **nothing}})
 
     def watch(self, request: Watch, note: Callable[[str], None]) -> Iterator[dict[str, Any]]:

@@ -290,6 +290,8 @@ def test_help_lists_every_key_and_any_key_leaves_it() -> None:
 def test_it_gets_by_on_a_tiny_screen_and_when_resized() -> None:
     async def test(seat: Seat) -> None:
         await seat.see("STATUS")
+        shown = {view.name for view in seat.app.screen.query(PanelView) if view.display}
+        assert shown == {"title", "tasks", "footer"}  # one without a place would cover them
         await seat.pilot.resize_terminal(120, 40)
         await seat.see("failed")
         await seat.pilot.resize_terminal(1, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cronoq_cli.client.dashboard.board import Board, Pane, Panel
+from cronoq_cli.client.dashboard.columns import plan_columns, task_line
 from cronoq_cli.client.dashboard.keys import GROUPS, footer_keys, list_keys
 from cronoq_cli.client.dashboard.layout import decide_layout
 from cronoq_cli.client.dashboard.lines import Line, fit, plain, rule
@@ -67,6 +68,26 @@ def test_without_utf8_our_own_signs_are_ascii():
     board.chosen.id = 1
     for line in draw_all(board, 80, 8, ASCII):
         assert plain(line).isascii()
+
+
+def test_at_80_columns_a_row_has_room_for_why_it_waits_and_how_far_it_may_be():
+    columns = plan_columns(80, newest_id=100, longest_pool=17)
+    waits, runs = make_task(1, reason="waits for a slot"), make_task(2, "running", expected_s=1200.0, run_s=60.0)
+    assert plain(task_line(waits, columns, ASCII, " ")).endswith("  waits for a slot")
+    assert plain(task_line(runs, columns, ASCII, " ")).endswith("  .... ~5% of 20m ")
+
+
+def test_recurring_jobs_show_no_column_of_which_nothing_can_be_read():
+    board = ugly_board()
+    assert "TASK" in plain(recurring.draw_recurring(board, 120, 4, STYLE)[1])
+    board.schedules = [{**(board.schedules or [])[0], "name": "weekly-report-for-all-of-us", "expr": "0 9 * * mon-fri"}]
+    _, head, row, _ = map(plain, recurring.draw_recurring(board, 80, 4, STYLE))
+    assert head.rstrip().endswith("LAST") and row.rstrip().endswith("✗ failed")
+
+
+def test_a_pool_that_has_more_to_finish_than_workers_is_full():
+    board = make_board(pools=[make_pool(workers=0, busy=5)])
+    assert "##########  5/0" in plain(pools.draw_pools(board, 80, 2, ASCII)[1])
 
 
 def test_the_title_says_that_the_daemon_is_away_and_not_what_is_no_longer_known():

@@ -44,6 +44,18 @@ def test_an_event_counts_once_though_it_comes_from_the_store_and_the_stream():
     assert history.total(60, NOW).ended == 1
 
 
+def test_what_the_store_has_summed_up_goes_on_with_the_events_behind_it():
+    history = History()
+    step = int(BEGIN - 40) // STEP_S
+    history.fill([[step, 3, 1, 2, 8.0]], last_seq=20)
+    history.begin(BEGIN - 60)
+    history.note(make_event(20, 7, "succeeded", BEGIN - 40))
+    history.note(make_event(21, 8, "succeeded", BEGIN - 2))
+    together = history.total(60, BEGIN - 1)
+    assert (together.ended, together.failed, together.wait_s) == (4, 1, 4.0)
+    assert [bar.ended for bar in history.chart(60, 6, BEGIN - 1) if bar is not None] == [0, 0, 3, 0, 0, 1]
+
+
 def test_before_anything_is_known_there_are_no_bars_and_not_bars_of_zero():
     history = History()
     assert history.chart(60, 3, BEGIN - 1) == [None, None, None]

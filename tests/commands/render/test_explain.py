@@ -75,6 +75,24 @@ def test_a_start_that_cannot_be_estimated_has_its_reason() -> None:
     assert "starts about   not known: pool default is paused" in out_of(context)
 
 
+def test_a_running_task_says_since_when_and_how_long_that_may_be() -> None:
+    running = {"started_at": format_utc(NOW - 12), "expected_s": 60.0, "basis": "default"}
+    context = make_context()
+    print_explanation(context, {"explain": explanation(status="running", running=running)})
+    assert out_of(context) == (
+        "Task 7: running\n  runs since     16:13:08 CEST, 12s ago\n  expected run   1m, default\n"
+    )
+
+
+def test_moments_are_in_the_caller_s_zone_and_a_start_that_is_due_is_no_moment() -> None:
+    backoff = {"what": "backoff", "detail": f"not before {format_utc(NOW + 60)}", "since": None}
+    due = {"estimated_start": format_utc(NOW), "estimate_basis": "by expected run times"}
+    context = make_context()
+    print_explanation(context, {"explain": explanation(first=backoff, blockers=[backoff], **due)})
+    assert "backoff: not before 16:14:20 CEST, in 1m\n" in out_of(context)
+    assert "starts about   any moment (by expected run times)" in out_of(context)
+
+
 def test_several_tasks_stand_apart() -> None:
     context = make_context()
     print_explanation(context, {"explain": [explanation(), explanation(id=8)]})

@@ -51,6 +51,30 @@ def test_the_widest_columns_are_cut_first_and_the_cut_is_marked() -> None:
     ]
 
 
+def test_a_column_is_cut_to_its_least_before_others_go_below_what_they_need_to_be_read() -> None:
+    columns = [
+        Column("POOL", ["a long name of a pool", "default"], least=8),
+        Column("TASK", ["make -j8 all the things of today", "true"], least=8, modest=24),
+    ]
+    assert layout_table(columns, style_of(make_context(columns=34, env=NO_COLOUR))) == [
+        "POOL      TASK",
+        "a long …  make -j8 all the things…",
+        "default   true",
+    ]
+
+
+def test_the_room_of_columns_that_went_is_used_by_those_that_were_cut() -> None:
+    columns = [
+        Column("POOL", ["video-transcoding"], least=8),
+        Column("STARTED", ["12"], right=True),
+        Column("LONGEST WAIT", ["123456"], right=True),
+    ]
+    assert layout_table(columns, style_of(make_context(columns=26, env=NO_COLOUR))) == [
+        "POOL               STARTED",
+        "video-transcoding       12",
+    ]
+
+
 def test_half_a_number_is_never_shown() -> None:
     columns = [Column("NAME", ["a" * 15]), Column("COUNT", ["123456"], right=True)]
     assert layout_table(columns, style_of(make_context(columns=20, env=NO_COLOUR))) == ["NAME", "a" * 15]

@@ -39,7 +39,7 @@ def _load(pool: Document) -> str:
 
 def _pool_line(pool: Document, widths: tuple[int, int], width: int, style: Style, mark: str) -> Line:
     name = pad_left_aligned(cut_to_width(safe(pool["name"]), widths[0], style.mark), widths[0])
-    share = pool["busy"] / pool["workers"] if pool["workers"] else 0.0
+    share = pool["busy"] / max(pool["workers"], 1)  # a pool without workers may still finish what runs
     gauge = draw_gauge(share, 10 if width < 100 else 16, unicode=style.unicode)
     look = "yellow" if pool["paused"] else "green"
     pieces: list[Piece] = [(mark, "bold"), (name, "bold"), (GAP, ""), (gauge, look), (GAP, "")]

@@ -13,6 +13,7 @@ from cronoq_cli.commands.render.words import command_line
 
 _NEXT, _LAST = 24, 11
 _MOST_NAME, _MOST_WHEN = 24, 18
+_LEAST_NAME, _LEAST_TASK = 8, 8
 
 
 def draw_recurring(board: Board, width: int, height: int, style: Style) -> list[Line]:
@@ -23,12 +24,17 @@ def draw_recurring(board: Board, width: int, height: int, style: Style) -> list[
     lines = [rule("Recurring", rows.span, width, style, focused=board.panel is Panel.RECURRING)]
     name = min(max((len(safe(one["name"])) for one in schedules), default=4), _MOST_NAME)
     when = min(max((len(safe(when_of(one))) for one in schedules), default=4), _MOST_WHEN)
-    titles = ["NAME".ljust(name), "WHEN".ljust(when), "NEXT".ljust(_NEXT), "LAST".ljust(_LAST), "TASK"]
+    room = width - 1 - sum((name, when, _NEXT, _LAST)) - 4 * len(GAP)
+    if room < _LEAST_TASK:
+        name = max(name + min(room + len(GAP), 0), _LEAST_NAME)
+    titles = ["NAME".ljust(name), "WHEN".ljust(when), "NEXT".ljust(_NEXT), "LAST".ljust(_LAST)]
+    titles += ["TASK"] if room >= _LEAST_TASK else []
     lines.append(((" " + GAP.join(titles), "head"),))
     if not schedules:
         said = "..." if board.schedules is None else "no recurring jobs yet: cronoq recurring add"
         lines.append((("  " + said, "dim"),))
-    lines += [_line(one, (name, when), style) for one in schedules[rows.top : rows.top + rows.height]]
+    shown = schedules[rows.top : rows.top + rows.height]
+    lines += [_line(one, (name, when), style, with_task=room >= _LEAST_TASK) for one in shown]
     return fill(lines, width, height, style.mark)
 
 
@@ -39,7 +45,7 @@ def cursor_line(board: Board) -> int | None:
     return board.schedule_rows.cursor - board.schedule_rows.top + 2
 
 
-def _line(schedule: Document, widths: tuple[int, int], style: Style) -> Line:
+def _line(schedule: Document, widths: tuple[int, int], style: Style, *, with_task: bool) -> Line:
     name, when = (
         pad_left_aligned(cut_to_width(text, wide, style.mark), wide)
         for text, wide in zip((safe(schedule["name"]), safe(when_of(schedule))), widths, strict=True)
@@ -50,9 +56,8 @@ def _line(schedule: Document, widths: tuple[int, int], style: Style) -> Line:
     last = (schedule["last"] or {}).get("status")
     pieces += [
         (pad_left_aligned(style.word(last) if last else "-", _LAST), STATUS_COLOURS.get(last or "", "")),
-        (GAP, ""),
     ]
-    return (*pieces, (safe(command_line(schedule)), "dim"))
+    return (*pieces, (GAP, ""), (safe(command_line(schedule)), "dim")) if with_task else tuple(pieces)
 
 
 def _next(schedule: Document, style: Style) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from cronoq_cli.client.dashboard.layout import Area
+from cronoq_cli.client.dashboard.layout import NOWHERE, Area
 from cronoq_cli.client.dashboard.lines import Line
 from cronoq_cli.client.dashboard.look import to_strip
 
@@ -25,7 +25,8 @@ class PanelView(Widget):
         super().__init__(name=name)
         self._draw = draw
         self._colour = colour
-        self._area = Area(0, 0, 0, 0)
+        self._area = NOWHERE
+        self.display = False  # until it has a place, or it would cover all others
         self._lines: list[tuple[Line, bool]] = []
 
     def place(self, area: Area) -> None:

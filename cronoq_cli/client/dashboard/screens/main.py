@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from textual import events
 from textual.screen import Screen
@@ -13,6 +12,7 @@ from textual.timer import Timer
 from cronoq_cli.client.dashboard import actions
 from cronoq_cli.client.dashboard.actions import Proposal
 from cronoq_cli.client.dashboard.board import PARTS, SPANS_S, Board, Document, Pane, Panel
+from cronoq_cli.client.dashboard.controller import Controller
 from cronoq_cli.client.dashboard.keys import find_key
 from cronoq_cli.client.dashboard.layout import decide_layout
 from cronoq_cli.client.dashboard.panels import chart, footer, pane, pools, recurring, tasks, title
@@ -24,9 +24,6 @@ from cronoq_cli.client.dashboard.screens.prompt import PromptScreen
 from cronoq_cli.commands.render.style import Style
 from cronoq_cli.errors import CronoqError
 
-if TYPE_CHECKING:
-    from cronoq_cli.client.dashboard.app import Dashboard
-
 REDRAW_S = 0.1
 """What changed is drawn at most so often; a key is answered at once."""
 MESSAGE_S = 8.0
@@ -37,10 +34,13 @@ _PANELS = (Panel.POOLS, Panel.TASKS, Panel.PANE)
 class MainScreen(Screen[None]):
     """Everything at a glance."""
 
-    def __init__(self, dashboard: Dashboard) -> None:
+    def __init__(self, board: Board, controller: Controller, style: Callable[[int], Style]) -> None:
+        """`style` tells how lines of a width are to look now."""
         super().__init__()
-        self._dashboard = dashboard
-        self._board: Board = dashboard.board
+        self._board = board
+        self._controller = controller
+        self._style = style
+        self._unicode = style(0).unicode
         self._views: dict[str, PanelView] = {}
         self._drawn_at = 0.0
         self._drawing: Timer | None = None
@@ -63,12 +63,12 @@ class MainScreen(Screen[None]):
             "footer": lambda width, _, style: ([footer.draw_footer(self._board, width, style)], None),
         }
         for name, draw in drawers.items():
-            view = PanelView(self._styled(draw), colour=self._dashboard.colour, name=name)
+            view = PanelView(self._styled(draw), colour=self._style(0).colour, name=name)
             self._views[name] = view
             yield view
 
     def _styled(self, draw: Callable[[int, int, Style], Drawn]) -> Callable[[int, int], Drawn]:
-        return lambda width, height: draw(width, height, self._dashboard.style(width))
+        return lambda width, height: draw(width, height, self._style(width))
 
     def _draw_list(self, width: int, height: int, style: Style) -> Drawn:
         if self._board.shows_recurring:
@@ -78,7 +78,7 @@ class MainScreen(Screen[None]):
     def on_mount(self) -> None:
         """Begin to tick: times go on without events."""
         self.set_interval(1.0, self.request_redraw)
-        self.set_interval(REDRAW_S * 2.5, self._dashboard.read_log)
+        self.set_interval(REDRAW_S * 2.5, self._controller.read_log)
 
     def on_resize(self, event: events.Resize) -> None:
         """Put everything where it belongs on a screen of this size."""
@@ -109,7 +109,7 @@ class MainScreen(Screen[None]):
                 view.place(area)
                 view.redraw()
         if board.is_missing_rows():
-            self._dashboard.controller.look_again()
+            self._controller.look_again()
 
     def _forget_message(self) -> None:
         """A message goes after a while."""
@@ -182,7 +182,7 @@ class MainScreen(Screen[None]):
         if panel in (Panel.TASKS, Panel.RECURRING):
             self._board.shows_recurring = panel is Panel.RECURRING
             if self._board.shows_recurring:
-                self._dashboard.controller.look_again()
+                self._controller.look_again()
         if panel is not Panel.PANE:
             self._board.is_zoomed = False
         self._give_keys(panel)
@@ -192,7 +192,7 @@ class MainScreen(Screen[None]):
         self.redraw()
 
     def _after_move(self) -> None:
-        self._dashboard.controller.choose_selected()
+        self._controller.choose_selected()
 
     # -- looking ---------------------------------------------------------------------------------------------------
 
@@ -200,11 +200,11 @@ class MainScreen(Screen[None]):
         """Show something else of the selected task."""
         board, wanted = self._board, Pane(name)
         if wanted is Pane.LOG and board.pane is Pane.LOG:
-            self._dashboard.controller.show_log_of(stderr=not board.wants_stderr)
+            self._controller.show_log_of(stderr=not board.wants_stderr)
         board.pane = wanted
         board.pane_rows.go(0)
         board.pane_at_end = True
-        self._dashboard.controller.look_closer()
+        self._controller.look_closer()
         self.redraw()
 
     def do_zoom(self) -> None:
@@ -262,7 +262,7 @@ class MainScreen(Screen[None]):
         self._board.shows_recurring = False
         self._board.panel = Panel.TASKS
         self._board.choose_view(**changes)
-        self._dashboard.controller.look_again()
+        self._controller.look_again()
         self.redraw()
 
     def do_filter_status(self) -> None:
@@ -286,7 +286,7 @@ class MainScreen(Screen[None]):
         self.app.push_screen(self._choose("Show tasks of which pool?", names, self._board.view.pool or every), done)
 
     def _choose(self, question: str, options: list[str], present: str) -> ChooseScreen:
-        return ChooseScreen(question, options, present, unicode=self._dashboard.unicode)
+        return ChooseScreen(question, options, present, unicode=self._unicode)
 
     # -- changing --------------------------------------------------------------------------------------------------
 
@@ -358,19 +358,19 @@ class MainScreen(Screen[None]):
 
         def done(agreed: bool | None) -> None:
             if agreed:
-                self.run_worker(self._dashboard.controller.carry_out(proposal))
+                self.run_worker(self._controller.carry_out(proposal))
 
-        self.app.push_screen(ConfirmScreen(proposal, unicode=self._dashboard.unicode), done)
+        self.app.push_screen(ConfirmScreen(proposal, unicode=self._unicode), done)
 
     # -- otherwise -------------------------------------------------------------------------------------------------
 
     def do_help(self) -> None:
         """All keys."""
-        self.app.push_screen(HelpScreen(read_only=self._board.read_only, unicode=self._dashboard.unicode))
+        self.app.push_screen(HelpScreen(read_only=self._board.read_only, unicode=self._unicode))
 
     def do_repaint(self) -> None:
         """Draw everything anew, whatever another program has written over it."""
-        self._dashboard.repaint()
+        self.refresh(layout=True, repaint=True)
 
     def do_suspend(self) -> None:
         """To the shell, as Ctrl-Z does elsewhere."""
