@@ -97,7 +97,10 @@ def measure_slow_disk(quick: bool) -> Iterator[Figure]:
     with _slow_home(shim, 5) as home:
         took = run_array(home, ["/bin/true", "x"], count)
         yield Figure("5 ms commits: tasks a second", count / took)
+    for delay_ms in (0, 5, 20):
+        yield _compare_places(shim, delay_ms, count // 2)
     with _slow_home(shim, 20) as home, connect(home) as connection:
+        run_array(home, ["/bin/true", "x"], 20)  # the daemon notices first that its disk is slow
         load = threading.Thread(target=run_array, args=(home, ["/bin/true", "x"], count))
         load.start()
         waits = []
@@ -108,6 +111,20 @@ def measure_slow_disk(quick: bool) -> Iterator[Figure]:
             time.sleep(0.01)
         load.join()
         yield Figure("20 ms commits: read, 99th percentile ms", percentile(waits, 0.99) * 1e3, 2.0)
+
+
+def _compare_places(shim: Path, delay_ms: int, count: int) -> Figure:
+    """Tasks a second with commits in the thread, to those in the loop."""
+    with (
+        _slow_home(shim, delay_ms, f'{FOUR}[daemon]\ncommit = "thread"\n') as beside,
+        _slow_home(shim, delay_ms, f'{FOUR}[daemon]\ncommit = "loop"\n') as within,
+    ):
+
+        def run(home: Home) -> float:
+            return run_array(home, ["/bin/true", "x"], count)
+
+        title = f"{delay_ms} ms commits: tasks a second, thread to loop"
+        return compare(title, lambda: run(beside), lambda: run(within), times=3, target=0.85, sense=">=")
 
 
 def _build_shim() -> Path:
@@ -121,12 +138,12 @@ def _build_shim() -> Path:
 
 
 @contextlib.contextmanager
-def _slow_home(shim: Path, delay_ms: int) -> Iterator[Home]:
+def _slow_home(shim: Path, delay_ms: int, config: str = FOUR) -> Iterator[Home]:
     """A home whose daemon syncs slowly: it inherits the library and the delay from the command that starts it."""
     slow = {"LD_PRELOAD": str(shim), "SLOW_SYNC_MS": str(delay_ms)}
     os.environ.update(slow)
     try:
-        opened = open_home(FOUR)
+        opened = open_home(config)
         home = opened.__enter__()
     finally:
         for name in slow:

@@ -65,7 +65,7 @@ class ClientStreams:
         if connection is None:
             raise WaitTimeoutError("the time to wait is over, and no daemon runs", hint=START)
         if isinstance(request, WaitTasks):
-            request = WaitTasks(select=request.select, any=request.any, now=True)
+            request = WaitTasks(select=request.select, any=request.any, now=True, brief=request.brief)
         with connection:
             try:
                 return connection.ask(request, as_is=self._gateway.as_is, timeout_s=LAST_WORD_S)

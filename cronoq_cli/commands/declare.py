@@ -25,6 +25,8 @@ from cronoq_cli.model.words import hint_for, suggest
 MORE = "More options"
 """The panel of options that only `--help-all` shows."""
 PLAIN_WIDTH = 100
+_FRAME, _LEAST_TEXT = 12, 34
+"""Columns of drawn help for its frame, the short names and the gaps; and what a text needs beside that."""
 
 USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 """What the parser raises for words it cannot take."""
@@ -187,12 +189,20 @@ def show_help(ctx: Any, *, everyday: bool) -> NoReturn:
         raise NeedsClient
     ctx.meta[_SHOWN] = "everyday" if everyday else "all"
     with contextlib.nullcontext() if everyday else _listed_aliases(ctx.command):
-        if context.stdout_tty and context.extras.get("color") != "never":
+        if context.stdout_tty and context.extras.get("color") != "never" and not _is_cramped(ctx, context.columns):
             _draw_help(ctx, context)
         else:
             ctx.terminal_width = ctx.max_content_width = context.columns or PLAIN_WIDTH
             context.out.write(ctx.get_help() + "\n")
     raise typer.Exit(0)
+
+
+def _is_cramped(ctx: Any, columns: int | None) -> bool:
+    """Whether the columns of drawn help would leave the texts of the options too little room: plain help has more."""
+    shown = ctx.command.get_params(ctx)
+    names = max((len(name) for param in shown for name in param.opts), default=0)
+    metavar = max((len(param.metavar or "") for param in shown if param.param_type_name == "option"), default=0)
+    return (columns or PLAIN_WIDTH) - names - metavar - _FRAME < _LEAST_TEXT
 
 
 @contextlib.contextmanager

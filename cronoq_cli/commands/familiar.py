@@ -17,10 +17,11 @@ _CLEAN = "cronoq prune --older-than DUR, cronoq rm TASK"
 
 FAMILIAR: Mapping[str, str] = {
     **dict.fromkeys(("squeue", "qstat", "queue", "jobs", "ps", "atq"), _LISTING),
+    **dict.fromkeys(("sinfo", "group", "groups", "pools", "workers"), _POOL),
+    **dict.fromkeys(("sacct", "finished"), "cronoq ls --finished, cronoq stats"),
     **dict.fromkeys(("sbatch", "qsub", "srun", "enqueue", "push"), _SUBMIT),
     **dict.fromkeys(("scancel", "qdel", "terminate", "abort"), "cronoq cancel TASK"),
     **dict.fromkeys(("tail", "attach", "output", "cat"), _OUTPUT),
-    **dict.fromkeys(("group", "groups", "pools", "workers"), _POOL),
     **dict.fromkeys(("parallel", "slots", "scale"), "cronoq pool scale default N"),
     **dict.fromkeys(("list-timers", "timers", "timer", "schedule", "schedules"), _SCHEDULES),
     **dict.fromkeys(("remove", "delete", "del", "atrm"), _FORGET),

@@ -89,12 +89,13 @@ def follow(context: Context, select: Selection, which: LogOptions) -> int | None
 
 @dataclass(slots=True)
 class _Part:
-    """The log of one stream of one attempt."""
+    """The log of one stream of one attempt; `unstarted`: why there was never a process to write it."""
 
     task: int
     attempt: int
     stream: str
     path: str
+    unstarted: str | None = None
 
 
 def _parts_of(context: Context, task: Mapping[str, Any], which: LogOptions) -> list[_Part]:
@@ -139,7 +140,8 @@ def _streams_of(task: Mapping[str, Any], attempt: Mapping[str, Any], which: LogO
         ("stderr", attempt["stderr_log"], which.stdout),
     ):
         if path is not None and not hidden:
-            found.append(_Part(task["id"], attempt["number"], stream, path))
+            unstarted = attempt["message"] if attempt["cause"] == "spawn" else None
+            found.append(_Part(task["id"], attempt["number"], stream, path, unstarted))
     return found
 
 
@@ -170,7 +172,10 @@ def _note_if_gone(context: Context, part: _Part) -> None:
         with open(part.path, "rb"):
             return
     except OSError:
-        print_notes(context, [f"the log of task {part.task}, attempt {part.attempt}, is gone"])
+        said = f"the log of task {part.task}, attempt {part.attempt}, is gone"
+        if part.unstarted is not None:
+            said = f"task {part.task} wrote nothing, attempt {part.attempt} could not be started: {part.unstarted}"
+        print_notes(context, [said])
 
 
 def _describe(part: _Part, lines: int | None) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from cronoq_cli.wire.schedules import ApplySchedules
 EXAMPLES = (
     "cronoq recurring add backup '30 2 * * *' -- ./backup.sh",
     "cronoq recurring add poll --every 90s --timeout 1m -- ./poll",
-    "cronoq recurring add report '0 9 * * mon-fri' --tz Europe/Berlin --retries 3 -- ./report",
+    "cronoq recurring add report '0 9 * * mon-fri' --tz Europe/Berlin -- ./report",
 )
 WOULD = {"added": "would add", "replaced": "would replace", "unchanged": "would leave unchanged"}
 WORDS = "NAME EXPR|--every DUR [--] COMMAND [ARG]..."

@@ -132,15 +132,15 @@ def until_the_end(context: Context, ids: list[int], answer: AnswerOptions) -> in
         if not answer.quiet and not answer.json:
             context.out.write(format_ids(ids) + "\n")
             context.out.flush()
-        tasks = wait_for(context, ids)
+        tasks = wait_for(context, ids, brief=not answer.json and answer.result is None)
         if answer.json:
             print_json(context, {"task": tasks[0]} if context.one_task else {"tasks": tasks})
     return finish(context, tasks, result=answer.result, quiet=answer.quiet)
 
 
-def wait_for(context: Context, ids: list[int]) -> list[Mapping[str, Any]]:
-    """The documents of the tasks when all of them have ended."""
-    request = WaitTasks(select=Selector(refs=format_ids(ids).split(",")))
+def wait_for(context: Context, ids: list[int], *, brief: bool = False) -> list[Mapping[str, Any]]:
+    """The documents of the tasks when all of them have ended; `brief`: of several that succeeded only that."""
+    request = WaitTasks(select=Selector(refs=format_ids(ids).split(",")), brief=brief)
     return tasks_of(context.need_streams().wait(request, None).doc)
 
 

@@ -57,7 +57,8 @@ def wait(
         context.need_streams()
         warn_of_own_slot(context, selector)
     try:
-        reply = _wait(context, WaitTasks(select=selector, any=any_), find_named("--timeout", timeout, parse_duration))
+        request = WaitTasks(select=selector, any=any_, brief=not json and result is None)
+        reply = _wait(context, request, find_named("--timeout", timeout, parse_duration))
     except CronoqError as error:
         if error.exit != ExitStatus.NOT_FOUND or selector.refs:
             raise
@@ -85,7 +86,8 @@ def _wait(context: Context, request: WaitTasks, timeout_s: float | None) -> Repl
     if len(over) == len(found) or (request.any and over):
         return Reply(doc={"tasks": over})
     pinned = Selector(refs=format_ids(task["id"] for task in found).split(","))
-    return context.need_streams().wait(WaitTasks(select=pinned, any=request.any), timeout_s)
+    request = WaitTasks(select=pinned, any=request.any, brief=request.brief)
+    return context.need_streams().wait(request, timeout_s)
 
 
 def _all_over(context: Context, selector: Selector) -> Reply:

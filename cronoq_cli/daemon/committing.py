@@ -141,8 +141,11 @@ class Committing(Lookup):
     def begin_deciding(self) -> None:
         """The call under way decides something by all that is known: whatever it says waits for the commit of that.
 
-        Raises AwaitCommit while a commit is under way, whose end decides too."""
-        if self._batch is not None and self.refusing is None:
+        Raises AwaitCommit while a commit is under way, whose end decides too. While the store refuses, none is: it is
+        only tried."""
+        if self.refusing is not None:
+            return
+        if self._batch is not None:
             raise AwaitCommit
         self.must_commit()
 
@@ -211,10 +214,11 @@ class Committing(Lookup):
 
     def flush_all(self) -> None:
         """Commit everything there is before this returns, or as far as the store lets us: for the daemon's end."""
-        self._commits.wait()
-        if self._has_pending:
-            self.flush()
+        for _ in range(2):  # what is under way, and what has gathered behind it
             self._commits.wait()
+            if self._has_pending:
+                self.flush()
+        self._commits.wait()
 
     def _commit(self, batch: Batch, counts: Counts) -> None:
         """Write a batch: `counts` are those with its changes."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast
 
 from cronoq_cli.commands.context import NeedsClient
+from cronoq_cli.daemon.collector import LARGE, rest_collector
 from cronoq_cli.errors import CronoqError, ProtocolError, TryLaterError
 from cronoq_cli.wire import codec
 from cronoq_cli.wire.codec import CommandLine, Frame, LineAnswer, OtherLineLayout
@@ -240,6 +241,8 @@ class Connection(asyncio.Protocol):
     def _begin(self, frame: Frame) -> None:
         self._busy = True
         try:
+            if len(frame.payload) >= LARGE:
+                rest_collector()
             if frame.kind == codec.LINE:
                 self._begin_line(frame)
             else:

@@ -48,7 +48,10 @@ class Lookup:
 
     def is_unended(self, task_id: int) -> bool:
         """Whether a task is live, or its end waits for its commit."""
-        task = self.engine.find(task_id)
+        tasks = self.engine.state.tasks
+        task = tasks.find_made(task_id)
+        if task is None and tasks.find_run(task_id) is not None:
+            return True  # it waits; no object is made of it for that
         if task is not None and task.status in LIVE:
             return True
         under_way = self._under_way

@@ -65,11 +65,11 @@ class MachineWatch:
 
     def _renew(self) -> None:
         """Look now when the last look is old and a pool has limits."""
-        now = self._scheduler.clock()
-        if now.awake - self._looked_at < LOOK_EVERY_S:
-            return
         engine = self._scheduler.engine
-        if any(pool.plan.limits is not None for pool in engine.state.pools.values()):
+        if not engine.state.limited:
+            return
+        now = self._scheduler.clock()
+        if now.awake - self._looked_at >= LOOK_EVERY_S:
             self._looked_at = now.awake
             engine.handle(MachineLooked(self._read()), now)
 
@@ -79,7 +79,10 @@ class MachineWatch:
             self._timer = asyncio.get_running_loop().call_soon(self._look)
 
     def _is_needed(self) -> bool:
-        pools = self._scheduler.engine.state.pools.values()
+        state = self._scheduler.engine.state
+        if not state.limited:
+            return False
+        pools = state.pools.values()
         return any(pool.plan.limits is not None and (pool.capped or any(pool.ready)) for pool in pools)
 
     def _look(self) -> None:

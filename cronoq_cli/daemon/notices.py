@@ -92,7 +92,8 @@ class HookTeller:
     def _go_on(self) -> None:
         while self._queue and self._processes.has_room and self._open:
             notice, again = self._queue.popleft()
-            call = self._build(notice, again=again)
+            with self._desk.scheduler.looking():
+                call = self._build(notice, again=again)
             if call is None:
                 self._told.append(notice.id)  # nobody wants to be told any more
             else:

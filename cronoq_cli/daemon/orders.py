@@ -30,6 +30,7 @@ from cronoq_cli.store.contract import iter_env
 from cronoq_cli.wire.runner import ENVIRONMENTS_KEPT, Order
 
 DEFAULT_SHELL = "/bin/sh"
+FORGOTTEN_AT_ONCE = 1000
 UNREADABLE = "echo 'cronoq: the stored task is damaged and cannot be read' >&2; exit 126"
 _NO_POOL = PoolSettings(workers=0)
 
@@ -86,7 +87,15 @@ class Orders:
             case SendSignal():
                 return [{"order": Order.SIGNAL, "token": token, "signal": action.signal}]
             case Forget():
-                return [{"order": Order.FORGET, "tokens": [token]}]
+                return []  # all of a turn are one order
+
+    def build_forgets(self, actions: Sequence[Action]) -> list[dict[str, Any]]:
+        """The orders that acknowledge these ends, as few as can be."""
+        tokens = [self.token(action.task, action.attempt) for action in actions if isinstance(action, Forget)]
+        return [
+            {"order": Order.FORGET, "tokens": tokens[at : at + FORGOTTEN_AT_ONCE]}
+            for at in range(0, len(tokens), FORGOTTEN_AT_ONCE)
+        ]
 
     def _build_start(self, action: Start, token: str, sent: SentEnvironments) -> list[dict[str, Any]]:
         task = self._scheduler.find_live(action.task)

@@ -24,7 +24,7 @@ from cronoq_cli.config.paths import Paths
 from cronoq_cli.daemon.orders import Orders, SentEnvironments
 from cronoq_cli.daemon.reports import MALFORMED, REPORTS, read_report_event
 from cronoq_cli.daemon.scheduler import Scheduler
-from cronoq_cli.engine.messages import Action, AttemptEnded, RunnerGone, RunnersCompared, Start
+from cronoq_cli.engine.messages import Action, AttemptEnded, Forget, RunnerGone, RunnersCompared, Start
 from cronoq_cli.errors import ConflictError, CronoqError, ProtocolError, TryLaterError
 from cronoq_cli.model.places import parse_token
 from cronoq_cli.model.policy import AttemptEnd
@@ -35,6 +35,7 @@ from cronoq_cli.wire.sockets import connect_unix
 log = logging.getLogger(__name__)
 
 READY_WITHIN_S = 20.0
+ORDERS_A_FRAME = 64
 RECONNECT_S = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 RELAUNCH_S = (1.0, 2.0, 5.0, 10.0)
 """Seconds between tries to start a runner where none lives: the last one repeats."""
@@ -255,18 +256,19 @@ class Runners:
         self._orders.fetch_specs(actions)
         outgoing: dict[str, list[dict[str, Any]]] = {}
         for action in actions:
-            for runner in self._addressees(action):
+            for runner in () if isinstance(action, Forget) else self._addressees(action):
                 try:
                     orders = self._orders.build(action, runner.sent)
                 except (OSError, CronoqError) as error:
                     self._give_back(action, error)
                     continue
                 outgoing.setdefault(runner.name, []).extend(orders)
-        for name, orders in outgoing.items():
-            link = self._runners[name].link
-            if link is not None:
-                for chunk in _chunks(orders):
-                    link.send(chunk)
+        forgets = self._orders.build_forgets(actions)
+        for runner in self._runners.values():
+            orders = outgoing.get(runner.name, []) + forgets
+            if runner.link is not None:
+                for at in range(0, len(orders), ORDERS_A_FRAME):
+                    runner.link.send(orders[at : at + ORDERS_A_FRAME])
 
     def _give_back(self, action: Action, error: OSError | CronoqError) -> None:
         """An order could not be made: a start never was then, and is tried again in a while, uncounted."""
@@ -432,17 +434,6 @@ class Runners:
 def _list_other(hello: dict[str, Any]) -> list[str]:
     """Tokens a hello knows of without telling more: what waits, and ends that follow it."""
     return [*hello.get("waiting", []), *hello.get("later", [])]
-
-
-def _chunks(orders: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Frames of a bounded number of orders; neighbouring `forget`s become one."""
-    merged: list[dict[str, Any]] = []
-    for order in orders:
-        if order["order"] == Order.FORGET and merged and merged[-1]["order"] == Order.FORGET:
-            merged[-1]["tokens"] += order["tokens"]
-        else:
-            merged.append(order)
-    return [merged[at : at + 64] for at in range(0, len(merged), 64)]
 
 
 def is_file(path: str) -> bool:

@@ -71,11 +71,13 @@ class Scheduler(Committing):
             result = self._give_up_turn(error) if self._has_pending else TryLaterError(OUT_OF_MEMORY)
         except BaseException as error:  # handed to the one who asked, who knows what to say of it
             result = error
-        if not self._needs_commit or self.is_settled:
+        finally:
+            needs_commit, self._needs_commit = self._needs_commit, False
+        if not needs_commit or self.is_settled:
             done(result)
         else:
-            answers = self._answers if self._batch is None or self._has_pending else self._batch.answers
-            answers.append((done, result))
+            self._answers.append((done, result))
+            self._schedule_flush()
 
     def _run_with(self, outcome: Any, call: Call, done: Done, ticket: Ticket) -> None:
         self._outcome = [outcome]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
@@ -12,6 +13,10 @@ from typing import Any
 
 Deliver = Callable[[Any], None]
 """Takes the result of a job, or the exception it ended with."""
+
+
+SWITCH_S = 0.001
+"""How long the thread may keep the interpreter while the loop wants it."""
 
 
 class _Job:
@@ -52,6 +57,7 @@ class WriterThread:
     def submit(self, call: Callable[[], Any], deliver: Deliver) -> None:
         """Do `call` in the thread; `deliver` its outcome in the running loop, later. One at a time."""
         if self._thread is None:
+            sys.setswitchinterval(SWITCH_S)
             self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
             self._thread.start()
         self._last = _Job(call, deliver, asyncio.get_running_loop())

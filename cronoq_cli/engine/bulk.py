@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from operator import attrgetter
+from operator import itemgetter
 from typing import Any, NamedTuple
+
+from msgspec.structs import astuple
 
 from cronoq_cli.engine.live import READY, LiveBatch, LiveTask, Now
 from cronoq_cli.engine.messages import Bulk, Newcomer
@@ -26,10 +28,13 @@ _ASKING: dict[str, object] = {
     "recurring": "",
 }
 """Fields of a spec that ask for more than a place in a lane, with what they say when they do not."""
-_asked_of, _ASKED = attrgetter(*_ASKING), tuple(_ASKING.values())
-_told_of = attrgetter("pool", "priority", "slots", "kind", "retries", "on_lost", "stop_signal", "grace_s", "tenant")
-_rare_of = attrgetter("backoff", "retry_on", "no_retry_on", "success_codes", "labels", "uses")
+_ASKED = tuple(_ASKING.values())
+_TOLD = ("pool", "priority", "slots", "kind", "retries", "on_lost", "stop_signal", "grace_s", "tenant")
+_RARE = ("backoff", "retry_on", "no_retry_on", "success_codes", "labels", "uses")
 """What the engine goes by of other specs: usual, and rare."""
+_ALL = (*_ASKING, *_RARE, *_TOLD)
+_all_of = itemgetter(*map(TaskSpec.__struct_fields__.index, _ALL))
+"""Of a spec as a tuple: made at once, it is half the work of looking up one field after the other."""
 
 
 class Alike(NamedTuple):
@@ -47,21 +52,20 @@ class Alike(NamedTuple):
 
 def find_alike(newcomers: list[Newcomer]) -> Alike | None:
     """The kinds of these newcomers, or None when one of them asks for more than a place in a lane."""
-    numbers: dict[tuple[Any, ...], int] = {}
+    numbers: dict[Any, int] = {}
     alike = Alike([], [])
+    number, last = 0, None
     for index, newcomer in enumerate(newcomers):
-        spec = newcomer.spec
         if newcomer.edges or newcomer.existing is not None or newcomer.fingerprint or newcomer.reason is not None:
             return None
-        if _asked_of(spec) != _ASKED:
-            return None
-        said, rare = _told_of(spec), _rare_of(spec)
-        if any(rare):
-            said = (*said, repr(rare))
-        number = numbers.get(said)
-        if number is None:
-            number = numbers[said] = len(alike.firsts)
-            alike.firsts.append(index)
+        whole = _all_of(astuple(newcomer.spec))
+        if whole != last:  # most are as the one before
+            if whole[: len(_ASKED)] != _ASKED:
+                return None
+            last = whole
+            number = numbers.setdefault(repr(whole), len(alike.firsts))
+            if number == len(alike.firsts):
+                alike.firsts.append(index)
         alike.kinds.append(number)
     return alike
 

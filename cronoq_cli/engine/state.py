@@ -82,6 +82,8 @@ class State:
     """As long as fewer tasks are live, no pool and no total is full."""
     scales: bool = False
     """Whether any pool is autoscaled."""
+    limited: bool = False
+    """Whether any pool goes by limits of the machine's."""
     incidents: Incidents = field(default_factory=Incidents)
     meters_due_at: float = -inf
     """When, on the awake clock, the pools' meters are written down again, should something happen then."""
@@ -95,6 +97,7 @@ class State:
         """Keep in mind what any of the pools' plans asks for."""
         plans = [pool.plan for pool in self.pools.values()]
         self.scales = any(plan.autoscale is not None for plan in plans)
+        self.limited = any(plan.limits is not None for plan in plans)
         bounds = [self.max_pending, *(plan.max_pending for plan in plans)]
         self.roomy_below = min((bound for bound in bounds if bound is not None), default=inf)
 

@@ -54,17 +54,25 @@ class CStrings:
 class Environment:
     """What an environment is before a task's own variables, and with them."""
 
-    __slots__ = ("strings", "variables")
+    __slots__ = ("_rest", "_shadowed", "strings", "variables")
 
     def __init__(self, variables: Variables, strings: CStrings | None = None) -> None:
         self.variables = variables
         self.strings = CStrings(variables.values()) if strings is None else strings
+        self._shadowed: set[bytes] = set()
+        self._rest = self.strings
 
     def extend(self, own: Variables) -> Environment:
         """One with more variables; they go before what has the same name here."""
-        if self.variables.keys().isdisjoint(own):
-            return Environment({**self.variables, **own}, CStrings(own.values(), self.strings))
-        return Environment({**self.variables, **own})
+        rest = self._list_rest(self.variables.keys() & own.keys())
+        return Environment({**self.variables, **own}, CStrings(own.values(), rest))
+
+    def _list_rest(self, shadowed: set[bytes]) -> CStrings:
+        """All but the variables of these names; kept, since the tasks that share an environment set the same."""
+        if shadowed != self._shadowed:
+            self._shadowed = shadowed
+            self._rest = CStrings(text for name, text in self.variables.items() if name not in shadowed)
+        return self._rest
 
     @property
     def search_path(self) -> bytes:

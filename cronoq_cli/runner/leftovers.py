@@ -31,19 +31,26 @@ class Leftovers:
         no end may be lost for it.
         """
         try:
+            fresh = self._list_fresh()
+            suspects = self._list_suspects(ended, fresh)
+            if not suspects:
+                return [0] * len(ended)
             with self._census.spare:
-                return self._count(ended)
+                return self._count(ended, suspects, fresh)
         except OSError:
             return [0] * len(ended)
 
-    def _count(self, ended: list[Attempt]) -> list[int]:
-        fresh = self._list_fresh()
+    def _list_suspects(self, ended: list[Attempt], fresh: list[int]) -> list[Attempt]:
+        if fresh:
+            return ended
         tokens = {token for token in self._orphans.values() if token is not None}
-        suspects = [
-            attempt for attempt in ended if fresh or encode_text(attempt.token) in tokens or has_group(attempt.pid or 0)
+        return [
+            attempt
+            for attempt in ended
+            if (tokens and encode_text(attempt.token) in tokens) or has_group(attempt.pid or 0)
         ]
-        if not suspects:
-            return [0] * len(ended)
+
+    def _count(self, ended: list[Attempt], suspects: list[Attempt], fresh: list[int]) -> list[int]:
         self._census.take()
         self._adopt(fresh)
         roots = [Root(encode_text(attempt.token), attempt.pid, has_group(attempt.pid or 0), {}) for attempt in suspects]

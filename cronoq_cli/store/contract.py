@@ -20,7 +20,8 @@ from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, TaskSp
 class NewTasks(msgspec.Struct, kw_only=True):
     """New tasks by the thousand, with ids from `first` on, and the line of history that each begins with.
 
-    They are of a few kinds, alike but for ids, sequences (which go with the ids) and specs. `records`, `events`: of
+    They are of a few kinds, each alike but for ids, sequences (which go with the ids) and specs, and those of one pool
+    and class, without keys. `records`, `events`: of
     each kind the record of the first that is of it, and the event of each, without an id. `kinds`: the kind of each
     task, None where there is but one. `told`: how many of the commit's transitions come before these events."""
 

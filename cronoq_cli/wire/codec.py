@@ -230,6 +230,8 @@ def decode_request(payload: bytes) -> RequestMessage:
     Raises ProtocolError when it is none, or of another protocol (whose `ANY_VERSION` requests are understood
     all the same), and InvalidError when our protocol carries a request of the wrong shape.
     """
+    if len(payload) >= _LARGE and (message := _decode_large(payload)) is not None:
+        return message
     try:
         envelope = msgspec.convert(load_json(payload), _Envelope)
     except (msgspec.ValidationError, ValueError, RecursionError) as error:
@@ -238,6 +240,34 @@ def decode_request(payload: bytes) -> RequestMessage:
         request = _decode_any_version(envelope)
     else:
         request = _decode_known(envelope)
+    return RequestMessage(request, envelope.client, envelope.protocol, envelope.as_is)
+
+
+class _LargeEnvelope(msgspec.Struct):
+    protocol: int
+    client: str
+    request: msgspec.Raw
+    as_is: bool = False
+
+
+class _Tagged(msgspec.Struct):
+    type: str
+
+
+_LARGE = 64 * 1024
+"""Bytes from which it pays to read a request without making dictionaries of all that is in it."""
+
+
+def _decode_large(payload: bytes) -> RequestMessage | None:
+    """The same in half the time; None where there is anything to say about it, or only the slow way can read it."""
+    try:
+        envelope = msgspec.json.decode(payload, type=_LargeEnvelope)
+        kind = _BY_NAME.get(msgspec.json.decode(envelope.request, type=_Tagged).type)
+        if kind is None or envelope.protocol != PROTOCOL:
+            return None
+        request = msgspec.json.decode(envelope.request, type=kind)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return None
     return RequestMessage(request, envelope.client, envelope.protocol, envelope.as_is)
 
 

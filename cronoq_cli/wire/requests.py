@@ -95,12 +95,13 @@ class ShowTasks(_Request, tag="show"):
 class WaitTasks(_Request, tag="wait"):
     """Answered when all (or `any`) of the selected tasks are final, with their documents.
 
-    `now`: answered at once, by a refusal when they are not.
+    `now`: answered at once, by a refusal when they are not. `brief`: of several that succeeded it is only told that.
     """
 
     select: Selector
     any: bool = False
     now: bool = False
+    brief: bool = False
 
 
 class Cancel(_Request, tag="cancel"):

@@ -65,7 +65,7 @@ class Cronoq:
 
         stdin is empty unless `input` is given. Raises subprocess.TimeoutExpired after `timeout` seconds.
         """
-        self._choose_commit()
+        self._choose_commit(*words)
         if input is None:
             more.setdefault("stdin", subprocess.DEVNULL)
         else:
@@ -83,7 +83,7 @@ class Cronoq:
 
     def start(self, *words: str | bytes | int, env: Mapping[str, str] | None = None, **more: Any) -> Any:
         """The command as a running process with pipes on stdout and stderr (bytes)."""
-        self._choose_commit()
+        self._choose_commit(*words)
         more.setdefault("stdin", subprocess.DEVNULL)
         more.setdefault("stdout", subprocess.PIPE)
         more.setdefault("stderr", subprocess.PIPE)
@@ -134,10 +134,11 @@ class Cronoq:
             text = text.replace("[daemon]\n", table, 1) if "[daemon]\n" in text else f"{text}\n{table}"
         (self.home / "config.toml").write_text(text)
 
-    def _choose_commit(self) -> None:
-        """Where `--commit` asks for it, a home without a configuration gets one."""
-        if self.commit != "auto" and not (self.home / "config.toml").exists():
+    def _choose_commit(self, *words: str | bytes | int) -> None:
+        """Where `--commit` asks for it, a home without a configuration gets one before a daemon may start in it."""
+        if self.commit != "auto" and "doctor" not in words[:1] and not (self.home / "config.toml").exists():
             self.configure("")
+            (self.home / "config.toml").chmod(0o600)
 
     # -- waiting -------------------------------------------------------------------------------------------------
 

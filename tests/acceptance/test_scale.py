@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import signal
 import sqlite3
 import time
 from pathlib import Path
@@ -57,6 +59,26 @@ def test_ten_thousand_waiting_tasks_slow_neither_submit_nor_ls_nor_a_start_and_a
         assert many < few * FACTOR + GRAIN_S, (words, few, many)
     assert (resident_bytes(crowded.find_daemon()) - size) / MANY < 8192  # with what the batch itself took on its way
     assert crowded.ask("ls")["more"] >= MANY - 50
+
+
+def test_a_large_array_is_whole_after_the_daemon_was_killed_in_the_middle_of_it(crowded) -> None:
+    ids = crowded.ok("submit", "-p", "shut", "--array", "0-1499", "--", "true").split()
+    assert len(ids) == 1500 or ids == ["1-1500"]
+    crowded.ok("cancel", "7", "900-1490")
+    crowded.ok("priority", "1499", "high")
+    os.kill(crowded.find_daemon(), signal.SIGKILL)
+    crowded.ok("pool", "resume", "shut")
+    crowded.ok("wait", "20")
+    os.kill(crowded.find_daemon(), signal.SIGKILL)
+    crowded.ok("cancel", "-p", "shut", "--status", "ready")
+    crowded.ok("wait", "--all")
+    listed = crowded.ask("ls", "--limit", "all", "--status", "succeeded,cancelled")["tasks"]
+    ended = {task["id"]: task["status"] for task in listed}
+    assert len(ended) == 1500 and ended[7] == ended[900] == "cancelled"
+    assert {ended[number] for number in (1, 6, 8, 20, 1499)} == {"succeeded"}
+    with contextlib.closing(sqlite3.connect(f"file:{crowded.home / 'cronoq.db'}?mode=ro", uri=True)) as store:
+        told = "SELECT task, count(*) FROM events WHERE json_extract(record, '$.type') = 'submitted' GROUP BY task"
+        assert dict(store.execute(told)) == dict.fromkeys(range(1, 1501), 1)
 
 
 def test_a_follower_reads_its_own_task_however_many_wait(crowded) -> None:

@@ -23,9 +23,9 @@ def load_storm() -> Any:
     return module.Storm
 
 
-@pytest.mark.parametrize(("victim", "kills", "tasks", "seed"), [("daemon", 8, 28, 11), ("both", 6, 20, 12)])
-def test_what_was_acknowledged_ends_as_it_must_whatever_is_killed(tmp_path, victim, kills, tasks, seed) -> None:
-    storm = load_storm()(tmp_path, seed)
+@pytest.mark.parametrize(("victim", "kills", "tasks", "commit"), [("daemon", 8, 28, "thread"), ("both", 6, 20, "loop")])
+def test_what_was_acknowledged_ends_as_it_must_whatever_is_killed(tmp_path, victim, kills, tasks, commit) -> None:
+    storm = load_storm()(tmp_path, kills, commit)
     try:
         storm.run(tasks, kills, victim)
         storm.check(runner_killed=victim != "daemon")

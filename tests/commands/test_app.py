@@ -73,6 +73,15 @@ def test_help_in_a_pipe_is_plain_text_on_both_sides(caller: Caller, words: list[
     assert "\x1b" not in from_client
 
 
+def test_drawn_help_wraps_no_sentence_early_and_gives_way_where_it_would_be_cramped(caller: Caller) -> None:
+    caller.terminal, caller.columns = True, 80
+    caller.env["NO_COLOR"] = "1"
+    drawn = caller("submit", "--help").out
+    assert "╭" in drawn and "belongs to the command. Several words are executed" in " ".join(drawn.split())
+    assert "\n   cronoq submit -- make -j4 test\n   cronoq" in drawn  # examples stand one below the other
+    assert "╭" not in caller("recurring", "add", "--help").out
+
+
 def test_version(caller: Caller) -> None:
     assert caller("--version").out == f"cronoq {__version__}\n"
 

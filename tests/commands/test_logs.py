@@ -101,6 +101,13 @@ def test_a_log_that_is_gone_is_told_from_an_empty_one(caller: Caller, tmp_path: 
         assert caller("logs", "7").err == err
 
 
+def test_a_log_that_never_was_is_not_called_gone(caller: Caller, tmp_path: Path) -> None:
+    failed = attempt(1, tmp_path / "never") | {"cause": "spawn", "message": "working directory missing: /x"}
+    caller.gateway.answer(ShowTasks, Reply(doc={"task": task_document(7, attempts=[failed])}))
+    said = "cronoq: task 7 wrote nothing, attempt 1 could not be started: working directory missing: /x\n"
+    assert caller("logs", "7").err == said
+
+
 @pytest.mark.usefixtures("task")
 def test_json_has_the_text_of_each_log(caller: Caller) -> None:
     (log,) = json.loads(caller("logs", "--json", "-n", "1", "7").out)["logs"]

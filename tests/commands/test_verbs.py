@@ -243,14 +243,14 @@ def test_wait_exits_as_the_one_task_or_tells_whether_all_succeeded(
 def test_wait_pins_what_a_name_means_when_it_is_asked(caller: Caller, name: str) -> None:
     caller.gateway.answer(requests.ShowTasks, Reply(doc={"task": task_document(12, "running")}))
     caller("wait", name)
-    assert caller.request == requests.WaitTasks(select=Selector(refs=["12"]))
+    assert caller.request == requests.WaitTasks(select=Selector(refs=["12"]), brief=True)
     with pytest.raises(NeedsClient):
         caller.on_daemon_side()("wait", name)
 
 
 def test_all_beside_named_tasks_is_what_wait_does_anyway(caller: Caller) -> None:
     caller("wait", "--all", "3-8")
-    assert caller.request == requests.WaitTasks(select=Selector(refs=["3-8"]))
+    assert caller.request == requests.WaitTasks(select=Selector(refs=["3-8"]), brief=True)
 
 
 def test_a_result_file_is_written_by_the_client(caller: Caller, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import AbstractContextManager, nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,6 +26,10 @@ class Shelf:
         self.on_notices: Any = None
         self.dropped: list[str] = []
         self.engine = SimpleNamespace(state=SimpleNamespace(schedules=SimpleNamespace(by_name={})))
+
+    def looking(self) -> AbstractContextManager[None]:
+        """Nothing waits for a commit."""
+        return nullcontext()
 
     def add_rows(self, notices: dict[str, None]) -> None:
         """Keep which notices are to go."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,12 @@ def test_the_units_a_task_was_given_are_in_its_environment(desk: Desk) -> None:
         "CRONOQ_RESOURCE_GPU": "0,3",
         "CRONOQ_RESOURCE_API_V2": "1",
     }
+
+
+def test_a_task_whose_row_is_damaged_fails_for_good_in_place_of_running_nothing(desk: Desk) -> None:
+    words = desk.start(desk.add(command=None))["argv"]
+    done = subprocess.run(words, capture_output=True, check=False)
+    assert done.returncode == 126 and b"damaged" in done.stderr
 
 
 def test_a_task_without_units_start_or_deadline_has_none_of_it(desk: Desk) -> None:

@@ -1,7 +1,7 @@
 """A storm of SIGKILLs on daemon or runner while tasks with known results are submitted, run, cancelled and retried.
 
-`python tests/faults/storm.py --kills 200 --tasks 2000 [--victim daemon|runner|both] [--seed N]` runs the whole of it;
-tests run a short one. What must hold afterwards is in `check`.
+`python tests/faults/storm.py --kills 200 --tasks 2000 [--victim daemon|runner|both] [--commit thread]` runs the whole
+of it; tests run a short one. What must hold afterwards is in `check`.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ class Storm:
 
     home: Path
     seed: int
+    commit: str = "auto"
     wanted: dict[int, Wanted] = field(default_factory=dict)
     unanswered: int = 0
     kills: int = 0
@@ -53,6 +54,8 @@ class Storm:
         self.runs.mkdir()
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("CRONOQ_")}
         self.env["CRONOQ_HOME"] = str(self.home / "h")
+        (self.home / "h").mkdir(mode=0o700)
+        (self.home / "h" / "config.toml").write_text(f'[daemon]\ncommit = "{self.commit}"\n')
 
     def cronoq(self, *words: str, timeout: float = 120, **more: Any) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -205,10 +208,11 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--tasks", type=int, default=2000)
     parser.add_argument("--victim", choices=["daemon", "runner", "both"], default="daemon")
+    parser.add_argument("--commit", choices=["auto", "loop", "thread"], default="auto")
     parser.add_argument("--seed", type=int, default=1)
     words = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="storm-") as directory:
-        storm = Storm(Path(directory), words.seed)
+        storm = Storm(Path(directory), words.seed, words.commit)
         begun = time.monotonic()
         storm.run(words.tasks, words.kills, words.victim)
         storm.check(runner_killed=words.victim != "daemon")

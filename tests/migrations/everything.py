@@ -29,7 +29,7 @@ from cronoq_cli.model.task import (
     TaskSpec,
     Transition,
 )  # fmt: skip
-from cronoq_cli.store.contract import Changes, Filter, StoreReader
+from cronoq_cli.store.contract import Changes, Filter, NewTasks, Store, StoreReader
 from cronoq_cli.store.sqlite import migrate, open_store
 
 STORES = Path(__file__).parent / "stores"
@@ -114,6 +114,21 @@ def make_schedules() -> list[Schedule]:
     return [Schedule(spec=one, state=at, added_at=BASE, updated_at=BASE + 1) for one, at in wholes]
 
 
+def make_bulk(first: int) -> NewTasks:
+    """Waiting tasks as a large submission leaves them."""
+    specs = [TaskSpec(name="many", command=["echo", str(n)], env="e1", array_index=n) for n in range(4)]
+    record = TaskRecord(
+        id=first, spec=specs[0], status=Status.READY, seq=first + 1.0, batch=first, submitted_at=BASE,
+        updated_at=BASE, ready_at=BASE,
+    )  # fmt: skip
+    return NewTasks(
+        first=first,
+        specs=specs,
+        records=[record],
+        events=[Transition(at=BASE, type="submitted", pool="default", status="ready")],
+    )
+
+
 def make_everything() -> Changes:
     """All of it in one commit."""
     tasks = make_tasks()
@@ -126,6 +141,7 @@ def make_everything() -> Changes:
     )  # fmt: skip
     return Changes(
         new=tasks,
+        bulks=[make_bulk(tasks[-1].id + 1)],
         attempts=[
             *(AttemptRecord(task=full, number=n, outcome=o, started_at=BASE) for n, o in enumerate(outcomes, 1)),
             attempt,
@@ -207,15 +223,21 @@ def _read_live(store: StoreReader) -> dict[str, Any]:
     }
 
 
+def fill(store: Store) -> None:
+    """Store all of it, and remove a little again."""
+    changes = make_everything()
+    store.commit(changes)
+    last = changes.bulks[-1].first + len(changes.bulks[-1].specs) - 1
+    store.commit(Changes(edges_closed=changes.edges_opened[-1:], removed=[changes.new[-1].id, last]))
+
+
 def main() -> None:
     """Write the fixture of the present schema."""
     path = STORES / f"schema-{migrate.newest_version()}.db"
     path.unlink(missing_ok=True)
     with contextlib.closing(open_store(str(path))) as store:
         store.claim("fixture", BASE)
-        changes = make_everything()
-        store.commit(changes)
-        store.commit(Changes(edges_closed=changes.edges_opened[-1:], removed=[changes.new[-1].id]))
+        fill(store)
         known = read_everything(store)
     with contextlib.closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA journal_mode = DELETE")

@@ -1,12 +1,17 @@
-"""`python -m tests.simulation [--seconds N | --histories N] [--steps N] [--first SEED]`: play, report, fail loudly."""
+"""`python -m tests.simulation [--seconds N | --histories N] [--steps N] [--first SEED] [--commit loop|thread]`: play,
+report, fail loudly. Without `--commit` both in turn.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
 import time
+from functools import partial
+from itertools import cycle
 
 from tests.simulation.histories import search
+from tests.simulation.world import World
 
 _REPORT_EVERY = 250
 
@@ -17,20 +22,24 @@ def main() -> int:
     parser.add_argument("--histories", type=int, default=1_000_000_000)
     parser.add_argument("--steps", type=int, default=500)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--commit", choices=["loop", "thread"], default=None, help="where commits are made")
     words = parser.parse_args()
     begun, played = time.monotonic(), 0
 
     def is_over() -> bool:
         return words.seconds is not None and time.monotonic() - begun > words.seconds
 
-    while played < words.histories and not is_over():
+    for commit in cycle([words.commit] if words.commit else ["loop", "thread"]):
+        if played >= words.histories or is_over():
+            break
         first = words.first + played
         count = min(_REPORT_EVERY, words.histories - played)
-        done, failure = search(range(first, first + count), words.steps, until=is_over)
+        made = partial(World, commit=commit)
+        done, failure = search(range(first, first + count), words.steps, made, until=is_over)
         played += done
         print(f"{played} histories of {words.steps} steps, {time.monotonic() - begun:.0f} s", flush=True)
         if failure is not None:
-            print(f"a promise was broken:\n{failure.tell()}")
+            print(f"a promise was broken, with commits in the {commit}:\n{failure.tell()}")
             return 1
     return 0
 

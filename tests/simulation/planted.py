@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from cronoq_cli.daemon.scheduler import Scheduler
 from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.engine.messages import AttemptEnded, Event, Forget
+from cronoq_cli.engine.schedules import remember_nothing
 from cronoq_cli.model.lifecycle import Status
-from tests.simulation.world import World
+from tests.simulation.world import SimRunners, World
 
 
 class AcknowledgesBeforeCommit(Scheduler):
@@ -68,14 +70,42 @@ class LeaksASlot(Scheduler):
 
 
 class DoublesAnOccurrence(Scheduler):
-    """Stores the task of an occurrence without what its schedule has come to: the next daemon makes it again."""
+    """Stores the task of an occurrence without what its schedule has come to, and looks for no key: the next daemon
+    makes it again."""
 
     def flush(self) -> None:
+        self.engine.state.schedules.remembers = remember_nothing
         effects = self.engine.state.effects
         for name in list(effects.schedules):
             if name in {schedule.spec.name for schedule in self.store.list_schedules()}:
                 del effects.schedules[name]
         super().flush()
+
+
+class DecidesUnderWay(Scheduler):
+    """Lets requests decide by a store that lacks what is on its way there."""
+
+    def begin_deciding(self) -> None:
+        self.must_commit()
+
+
+class LooksAtAll(Scheduler):
+    """Tells who looks what the engine knows, committed or not."""
+
+    def looking(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+
+class ComparesUnderWay(SimRunners):
+    """Compares with what runners said while a start waits for its commit, of which they cannot know."""
+
+    def _compare(self) -> None:
+        scheduler = self._scheduler
+        batch, scheduler._batch = scheduler._batch, None
+        try:
+            super()._compare()
+        finally:
+            scheduler._batch = batch
 
 
 PLANTED: dict[str, Callable[[], World]] = {
@@ -85,4 +115,8 @@ PLANTED: dict[str, Callable[[], World]] = {
     "end delivered twice": lambda: World(TakesAnEndTwice),
     "slot leaked": lambda: World(LeaksASlot),
     "occurrence doubled": lambda: World(DoublesAnOccurrence),
+    "spawn while the commit is under way": lambda: World(SpawnsBeforeCommit, commit="thread"),
+    "decide while a commit is under way": lambda: World(DecidesUnderWay, commit="thread"),
+    "tell what is not committed": lambda: World(LooksAtAll, commit="thread"),
+    "compare while a start is under way": lambda: World(make_runners=ComparesUnderWay, commit="thread"),
 }

@@ -50,6 +50,24 @@ def test_nothing_is_there_at_first(store: Store):
     assert (live.run_times, live.resources) == ({}, {})
 
 
+def test_tasks_given_ahead_are_stored_as_such_whether_they_stand_where_they_stood_or_not(store: Store):
+    store.commit(Changes(new=[task(1), task(2), task(3, Status.SCHEDULED), task(4)]))
+    ahead = [task(1, leased=True, reason="given"), task(2, seq=9.0, leased=True), task(3, leased=True)]
+    store.commit(Changes(updated=[*ahead, task(4, Status.RUNNING)]))
+    assert [(record.id, record.status, record.leased) for record in store.load_live().tasks] == [
+        (1, Status.READY, True),
+        (3, Status.READY, True),
+        (4, Status.RUNNING, False),
+        (2, Status.READY, True),
+    ]
+    assert store.count_by_status() == {Status.READY: 3, Status.RUNNING: 1}
+    store.commit(
+        Changes(updated=[task(1, Status.CANCELLED, leased=True, leaving=True, finished_at=5.0), task(2, leased=True)])
+    )
+    assert [record.id for record in store.load_live().tasks] == [1, 2, 3, 4]
+    assert store.count_by_status() == {Status.CANCELLED: 1, Status.READY: 2, Status.RUNNING: 1}
+
+
 def test_empty_changes_are_false_and_write_nothing(store: Store):
     assert not Changes()
     assert store.commit(Changes()) == []

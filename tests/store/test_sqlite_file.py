@@ -82,6 +82,21 @@ def test_a_store_half_made_by_a_crash_is_made_again(path: str):
     reader.close()
 
 
+def test_who_reads_beside_sees_what_is_committed_and_for_a_moment_always_the_same(path: str):
+    store = open_store(path)
+    store.claim("test", 1.0)
+    beside = store.open_beside()
+    assert beside is store.open_beside(), "one is enough"
+    store.commit(Changes(new=[task(1)]))
+    with beside.at_one_moment():
+        assert [record.id for record in beside.list_where(Filter())] == [1]
+        store.commit(Changes(new=[task(2)]))
+        assert [record.id for record in beside.list_where(Filter())] == [1]
+    assert [record.id for record in beside.list_where(Filter())] == [1, 2]
+    store.close()
+    assert not Path(path + "-wal").exists(), "the reader does not keep it there"
+
+
 def test_missing_directories_are_made_for_the_owner_alone(tmp_path: Path):
     path = tmp_path / "state" / "cronoq.db"
     fill(str(path))

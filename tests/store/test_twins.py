@@ -74,7 +74,8 @@ def bulk_from(draw: st.DrawFn, first: int, told: int) -> NewTasks:
     at, shift = draw(MOMENT), draw(st.integers(0, 3))
     found = [draw(records(st.just(first + place))) for place in range(len(kinds))]
     plain = [
-        msgspec.structs.replace(one.spec, key=None, pool="pq"[kind]) for one, kind in zip(found, numbers, strict=True)
+        msgspec.structs.replace(one.spec, key=None, pool="pq"[kind], priority=kind)
+        for one, kind in zip(found, numbers, strict=True)
     ]
     if draw(st.booleans()):
         plain = [plain[kinds.index(kind)] for kind in kinds]

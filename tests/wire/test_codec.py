@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cronoq_cli.errors import ConflictError, ExitStatus, InvalidError, ProtocolError
+from cronoq_cli.errors import ConflictError, CronoqError, ExitStatus, InvalidError, ProtocolError
 from cronoq_cli.model.task import TaskSpec
 from cronoq_cli.wire import codec
 from cronoq_cli.wire.codec import CommandLine, Frame, FrameDecoder, LineAnswer, encode_frame
@@ -124,6 +124,28 @@ def test_a_submission_with_bytes_that_are_no_utf8_comes_back_equal() -> None:
     message = codec.decode_request(only_frame(codec.encode_request(request)).payload)
     assert message.request == request
     assert (message.client, message.as_is) == (VERSION, False)
+
+
+def test_a_large_request_is_read_as_a_small_one_is_and_refused_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    specs = [
+        TaskSpec(name=f"n{n}", command=["echo", "x"], env_changes={"A": None}, keep_s=1.0, uses={"gpu": n})
+        for n in range(3)
+    ]
+    whole = Submit(specs=specs, envs={"h": b"\0\xff"}, stdins={2: b"in"}, batch=True, limit=2)
+    bad = Submit(specs=[TaskSpec(name="na\udcffme")])
+    wrong = [b'{"protocol": 1, "client": "1", "request": {"type": "submit", "specs": 3}}', b"[]", b"{", b"\xff"]
+    payloads = [*(only_frame(codec.encode_request(one)).payload for one in (whole, bad, ListTasks())), *wrong]
+
+    def read(payload: bytes) -> Any:
+        try:
+            return codec.decode_request(payload)
+        except CronoqError as error:
+            return type(error), error.message, error.hint
+
+    small = [read(payload) for payload in payloads]
+    monkeypatch.setattr(codec, "_LARGE", 0)
+    assert [read(payload) for payload in payloads] == small
+    assert small[0].request == whole and codec._decode_large(payloads[0]) is not None
 
 
 def test_a_request_may_say_that_it_knows_the_daemon_is_older() -> None:

@@ -60,14 +60,16 @@ def task_lines(doc: Mapping[str, Any], style: Style) -> list[str]:
     tasks, more = doc["tasks"], doc.get("more") or 0
     lines = layout_table(task_columns(tasks, style), style)
     if more:
-        lines.insert(_place_of_more(tasks), style.paint(f"+{more} more", "dim"))
+        lines.insert(_place_of_more(tasks, whole="summary" in doc), style.paint(f"+{more} more", "dim"))
     return lines
 
 
-def _place_of_more(tasks: Sequence[Document]) -> int:
-    """The line behind the last waiting task, counted with the header; the end when none waits."""
-    waiting = [place for place, task in enumerate(tasks) if task["status"] in _WAITING]
-    return (waiting[-1] if waiting else len(tasks) - 1) + 2
+def _place_of_more(tasks: Sequence[Document], *, whole: bool) -> int:
+    """The line behind the last waiting task, counted with the header; where none is shown, the end.
+
+    `whole`: it is the listing of the whole queue, so that what is left out waits and stands before what has ended."""
+    waiting = [place for place, task in enumerate(tasks) if task["status"] in (_LIVE if whole else _WAITING)]
+    return waiting[-1] + 2 if waiting else 1 if whole else len(tasks) + 1
 
 
 def task_columns(tasks: Sequence[Document], style: Style) -> list[Column]:

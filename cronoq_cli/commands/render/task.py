@@ -11,7 +11,7 @@ from cronoq_cli.commands.render.facts import Fact, layout_facts
 from cronoq_cli.commands.render.layout import Column, layout_table
 from cronoq_cli.commands.render.spans import near_now, short_span
 from cronoq_cli.commands.render.style import Style, moment_of, style_of
-from cronoq_cli.commands.render.tables import status_word
+from cronoq_cli.commands.render.tables import progress_of, status_word
 from cronoq_cli.commands.render.text import cut_to_width, escape_for_terminal
 from cronoq_cli.commands.render.words import Document, command_line, how_it_ended, join_facts, why_of
 from cronoq_cli.model.resource import format_amount
@@ -52,7 +52,7 @@ def _state(task: Document, style: Style) -> Iterator[Fact]:
     reason = why_of(task)
     yield Fact("reason", None if reason == how_it_ended(task) else reason)
     yield Fact("message", None if task["message"] == task["reason"] else task["message"])
-    yield Fact("progress", None if task["progress"] is None else f"{task['progress']:.0%}")
+    yield Fact("progress", progress_of(task, style))
     if task.get("place") is not None:
         yield Fact("place", f"{task['place']} among the waiting")
     yield Fact("attempt", _attempt_text(task))

@@ -204,7 +204,13 @@ def wait_tasks(desk: Desk, request: WaitTasks) -> Reply:
     records = desk.scheduler.list_records(ended)
     if len(records) == 1:
         return Reply(doc={"tasks": [desk.describe(records[0], attempts=desk.scheduler.store.list_attempts(ended[0]))]})
-    return Reply(doc={"tasks": [desk.describe(record) for record in records]})
+    return Reply(doc={"tasks": [_tell_end(desk, record, brief=request.brief) for record in records]})
+
+
+def _tell_end(desk: Desk, record: TaskRecord, *, brief: bool) -> dict[str, Any]:
+    if brief and record.status is Status.SUCCEEDED:
+        return {"id": record.id, "status": record.status.value}
+    return desk.describe(record)
 
 
 # -- events ----------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from cronoq_cli.daemon.collector import rest_collector
 from cronoq_cli.daemon.desk import Desk
 from cronoq_cli.daemon.parked import AwaitRoom
 from cronoq_cli.engine.bounds import NoRoomError
@@ -34,6 +35,8 @@ def submit(desk: Desk, request: Submit) -> Reply | Callable[[], Reply]:
 
     It is put together when they are committed and ordered from the runner: nothing waits for words about them."""
     check_accepting(desk)
+    if len(request.specs) > MOST_DESCRIBED:
+        rest_collector()
     newcomers = _build_newcomers(desk, request)
     if request.dry_run:
         return Reply(doc={"tasks": [], "dry_run": True, "count": len(newcomers)})
@@ -61,7 +64,11 @@ def check_accepting(desk: Desk) -> None:
 def _build_newcomers(desk: Desk, request: Submit) -> list[Newcomer]:
     keys: Keys = {spec.key: index for index, spec in enumerate(request.specs) if spec.key is not None}
     newcomers = []
+    pools = desk.scheduler.engine.state.pools
     for index, spec in enumerate(request.specs):
+        if spec.key is None and spec.unique_s is None and not spec.after and spec.pool in pools:
+            newcomers.append(Newcomer(spec))
+            continue
         try:
             newcomers.append(_build_newcomer(desk, spec, keys))
         except (InvalidError, NotFoundError) as error:
@@ -184,7 +191,8 @@ def _describe(desk: Desk, accepted: Accepted, shown: list[int], records: list[Ta
     if accepted.batch is not None and fresh:
         doc["batch"] = f"{fresh[0]}-{fresh[-1]}" if len(fresh) > 1 else str(fresh[0])
     if records is not None:
-        doc["tasks"] = [desk.describe(record, duplicate=record.id in accepted.duplicates) for record in records]
+        with desk.scheduler.looking():
+            doc["tasks"] = [desk.describe(record, duplicate=record.id in accepted.duplicates) for record in records]
     return Reply(doc=doc, notes=notes)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -22,6 +23,8 @@ _SEQ = b'"seq":0.0'
 """In the state of a record whose sequence is 0: what is written anew for each task."""
 
 
+_born_of = attrgetter("name", "env", "keep_s")
+"""What specs of one kind may have of their own in columns, beside tags."""
 NumberEnv = Callable[[str], int | None]
 """The number of an environment, None of no environment."""
 
@@ -89,16 +92,18 @@ class _Kind:
 
     def _describe_birth(self, number_env: NumberEnv) -> tuple[dict[str, str], dict[str, Any]]:
         """Expressions for the columns of BIRTH that are not empty throughout, and their values."""
-        blobs = list(map(rows.encode_json, self.specs))
-        specs = self.specs[:1] if blobs.count(blobs[0]) == len(blobs) else self.specs
-        births = [rows.encode_birth(spec, number_env(spec.env)) for spec in specs]
-        columns: dict[str, str] = {}
-        values: dict[str, Any] = {}
-        for name, column in zip(rows.BIRTH, zip(*births, strict=True), strict=True):
+        first = self.specs[0]
+        known = zip(rows.BIRTH, map(rows.bound_text, rows.encode_birth(first, number_env(first.env))), strict=True)
+        values = {name: value for name, value in known if value is not None}
+        columns = {name: f":{name}" for name in values}
+        varying = {"spec": list(map(rows.encode_json, self.specs))}
+        if len(set(map(_born_of, self.specs))) > 1 or any(spec.tags for spec in self.specs):
+            births = [rows.encode_birth(spec, number_env(spec.env)) for spec in self.specs]
+            varying = dict(zip(rows.BIRTH, map(list, zip(*births, strict=True)), strict=True))
+        for name, column in varying.items():
             if column.count(column[0]) < len(column):
                 columns[name] = self._vary([rows.bound_text(value) for value in column])
-            elif column[0] is not None:
-                columns[name], values[name] = f":{name}", rows.bound_text(column[0])
+                values.pop(name, None)
         return columns, values
 
     def _vary(self, column: list[Any]) -> str:

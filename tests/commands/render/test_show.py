@@ -101,6 +101,17 @@ def test_a_task_without_limit_says_so_and_one_not_started_too() -> None:
     assert lines.index("Task 2: make") == lines.index("") + 1
 
 
+def test_show_says_how_far_a_running_task_is_or_may_be() -> None:
+    told = make_task(1, Status.RUNNING, started_at=NOW - 30, progress="0.5", attempt=1)
+    learned = make_task(1, Status.RUNNING, started_at=NOW - 30, facts={"expected_s": 60.0}, attempt=1)
+    for task, terminal, pipe in ((told, "████░░░░ 50%", "50%"), (learned, "▒▒▒▒░░░░ ~50% of 1m", None)):
+        for columns, said in ((80, terminal), (None, pipe)):
+            context = make_context(columns=columns, env=PLAIN)
+            print_task(context, {"task": task})
+            found = [line.split(None, 1)[1] for line in out_of(context).splitlines() if "progress" in line]
+            assert found == ([] if said is None else [said])
+
+
 def test_show_has_what_a_task_wants_of_the_scheduler() -> None:
     spec = {
         "tenant": "alice", "labels": {"gpu": "yes"}, "uses": {"gpu": 2.0, "api": 0.5}, "group": "mail",

@@ -76,6 +76,14 @@ def test_more_stands_at_the_end_when_nothing_waits() -> None:
     assert out_of(context).splitlines()[-1] == "+5 more"
 
 
+def test_what_waits_and_is_left_out_stands_before_what_has_ended() -> None:
+    ended = make_task(1, Status.SUCCEEDED, finished_at=NOW)
+    for tasks, place in (([ended], 1), ([make_task(2, Status.RUNNING, started_at=NOW), ended], 2)):
+        context = make_context()
+        print_tasks(context, {"tasks": tasks, "more": 5, "summary": {"ready": 5}})
+        assert out_of(context).splitlines()[place] == "+5 more"
+
+
 def test_open_dependencies_are_the_reason_where_no_other_is_given() -> None:
     after = [Dependency(ref="3"), Dependency(ref="4"), Dependency(ref="5-9", condition=Condition.ANY)]
     edges = [
