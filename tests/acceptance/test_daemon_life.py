@@ -55,7 +55,9 @@ def test_start_answers_when_it_serves_and_a_second_one_is_harmless(cronoq) -> No
     done = cronoq("daemon", "run")
     assert done.returncode == 4
     assert done.stdout == ""
-    assert done.stderr.splitlines() == [f"cronoq: a daemon runs already, with pid {pid}"]
+    assert done.stderr.splitlines() == [
+        f"cronoq: a daemon runs already, with pid {pid} (--standby waits until it ends)"
+    ]
     assert cronoq.status()["pid"] == pid
     assert cronoq.submit("--", "true") == 1
     text = cronoq.ok("daemon", "status")

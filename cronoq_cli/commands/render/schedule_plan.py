@@ -95,7 +95,7 @@ def list_plan_notes(context: Context, document: Document, begin: float | None = 
 
 def _list_jitter_notes(context: Context, document: Document, expression: CronExpression) -> list[str]:
     """By how much its runs come later than its words say."""
-    shift_s = jitter_of(document["name"], document["jitter_s"])
+    shift_s = jitter_of(document["name"], document.get("jitter_s") or 0.0)
     if not shift_s:
         return []
     zone = zone_of(context, document)

@@ -164,8 +164,8 @@ def test_sixty_rows_are_drawn_fast() -> None:
     tasks = (mixed_tasks() * 8)[:60]
 
     def draw() -> float:
-        began = time.perf_counter()
+        began = time.process_time()
         print_tasks(make_context(columns=100), {"tasks": tasks, "more": 3})
-        return time.perf_counter() - began
+        return time.process_time() - began
 
     assert min(draw() for _ in range(5)) < 0.005, "1 ms on an idle machine"
