@@ -109,6 +109,8 @@ def restore_attempt(begin: Record, noted: Record | None) -> Attempt:
 
 def _check_end(record: Record) -> None:
     _check(record, _END_TYPES)
+    if not isinstance(record.get("core", False), bool):
+        raise ValueError("core")
     if record["ended_at"] is None:
         raise ValueError("ended_at")
     for pair in record.get("report") or []:

@@ -63,7 +63,7 @@ def test_a_store_whose_disk_fails_at_any_call_keeps_what_it_acknowledged(
     assert done.returncode == 0, done.stdout + done.stderr
     met, refused = map(int, done.stdout.split()[:2])
     assert met >= 8, "the faults came"
-    assert refused >= 3
+    assert refused >= 1
 
 
 # -- the daemon --------------------------------------------------------------------------------------------------------

@@ -268,7 +268,8 @@ def try_journal(data: bytes) -> None:
         attempt = restore_attempt(contents.begun[token], contents.pids.get(token))
         json.loads(format_ended(attempt, Outcome(run_s=1.0)))
     for record in contents.ended.values():
-        read_report_event(json.loads(format_message(record)))
+        with contextlib.suppress(*MALFORMED):  # told by the daemon, and passed over
+            read_report_event(json.loads(format_message(record)))
 
 
 def try_env_file(data: bytes) -> None:
