@@ -9,10 +9,9 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, ItemsView, Iterator, KeysView, Sequence, ValuesView
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 if TYPE_CHECKING:
-    from cronoq_cli.engine.lanes import Lane
     from cronoq_cli.engine.live import LiveTask
 
 WINDOW = 64
@@ -30,6 +29,14 @@ Standing = tuple[float, int]
 """Where a task of a run stands in its lane: sequence and id, as the rank of a plain task."""
 
 
+class Line(Protocol):
+    """Where a run stands: a lane."""
+
+    def push(self, task: LiveTask) -> None:
+        """Let a task stand there as an object."""
+        ...
+
+
 class Run:
     """Tasks that differ by nothing but their ids, the sequences that go with them, and when they were submitted.
 
@@ -42,7 +49,7 @@ class Run:
     def __init__(self, sample: LiveTask, ids: Sequence[int], at: float | Sequence[float], shift: float) -> None:
         self.sample = sample
         self.shift = shift
-        self.lane: Lane | None = None
+        self.lane: Line | None = None
         self._ids = ids
         self._at = at
         self._front = 0
