@@ -129,7 +129,7 @@ class Cronoq:
     def configure(self, text: str) -> None:
         """Write the configuration; for before the daemon starts."""
         self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if self.commit != "auto":
+        if self.commit != "auto" and "\ncommit = " not in text:
             table = f'[daemon]\ncommit = "{self.commit}"\n'
             text = text.replace("[daemon]\n", table, 1) if "[daemon]\n" in text else f"{text}\n{table}"
         (self.home / "config.toml").write_text(text)

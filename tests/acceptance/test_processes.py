@@ -443,14 +443,18 @@ def test_descriptors_and_children_stay_flat(cronoq) -> None:
         parts = {"daemon": cronoq.find_daemon(), "runner": cronoq.list_runners()[0]}
         return {name: len(os.listdir(f"/proc/{pid}/fd")) for name, pid in parts.items()}
 
-    cronoq.configure("[pools.default]\nworkers = 8\n")
-    cronoq.output("true")
+    def use() -> None:
+        first, last = submit_each(cronoq, ["echo out; echo err >&2"] * 300)
+        for _ in range(40):
+            cronoq("show", first)
+        cronoq("cancel", "no-such-key")
+        cronoq.ok("wait", f"{first}-{last}")
+
+    # Commits in the thread and reads beside them need files of their own, opened when they are first needed.
+    cronoq.configure('[pools.default]\nworkers = 8\n[daemon]\ncommit = "thread"\n')
+    use()
     before = census()
-    first, last = submit_each(cronoq, ["echo out; echo err >&2"] * 300)
-    for _ in range(40):
-        cronoq("show", first)
-    cronoq("cancel", "no-such-key")
-    cronoq.ok("wait", f"{first}-{last}")
+    use()
     cronoq.wait_until(lambda: census() == before, what=f"{before} again")
     assert not list_zombies([cronoq.find_daemon(), *cronoq.list_runners()])
 
