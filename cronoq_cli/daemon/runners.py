@@ -8,95 +8,31 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
-import fcntl
 import logging
 import os
 import secrets
-import stat
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from cronoq_cli.config.paths import Paths
 from cronoq_cli.daemon.orders import Orders, SentEnvironments
 from cronoq_cli.daemon.reports import MALFORMED, REPORTS, read_report_event
+from cronoq_cli.daemon.runner_link import Link, Runner
+from cronoq_cli.daemon.runner_process import is_file, is_locked, start_runner
 from cronoq_cli.daemon.scheduler import Scheduler
 from cronoq_cli.engine.messages import Action, AttemptEnded, Forget, RunnerGone, RunnersCompared, Start
-from cronoq_cli.errors import ConflictError, CronoqError, ProtocolError, TryLaterError
+from cronoq_cli.errors import ConflictError, CronoqError
 from cronoq_cli.model.places import parse_token
 from cronoq_cli.model.policy import AttemptEnd
-from cronoq_cli.wire.json_text import dump_json, load_json
-from cronoq_cli.wire.runner import VERSION, Cause, Decoder, ErrorKind, Event, Order, frame_body
+from cronoq_cli.wire.runner import VERSION, Cause, ErrorKind, Event, Order
 from cronoq_cli.wire.sockets import connect_unix
 
 log = logging.getLogger(__name__)
 
-READY_WITHIN_S = 20.0
 ORDERS_A_FRAME = 64
 RECONNECT_S = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 RELAUNCH_S = (1.0, 2.0, 5.0, 10.0)
 """Seconds between tries to start a runner where none lives: the last one repeats."""
-_NO_JOURNAL = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ELOOP, errno.ENXIO})
-"""Errors by which a path is known to be no journal of a living runner of ours; others say nothing of it."""
-
-
-@dataclass(slots=True)
-class Runner:
-    """One runner as the daemon knows it. `heard`: its hello since the last connection has come, and of one that takes
-    no starts any more what it was given ahead is back (`owes`: what is not). `speaks`: the version it wants to be
-    opened with; another than ours makes it a foreign one."""
-
-    name: str
-    journal: str
-    socket: str
-    link: Link | None = None
-    heard: bool = False
-    foreign: bool = False
-    speaks: int = VERSION
-    pid: int | None = None
-    known: set[tuple[int, int]] = field(default_factory=set)
-    owes: set[tuple[int, int]] = field(default_factory=set)
-    sent: SentEnvironments = field(default_factory=SentEnvironments)
-    process: subprocess.Popen[bytes] | None = None
-
-
-class Link(asyncio.Protocol):
-    """One connection to a runner."""
-
-    def __init__(self, on_messages: Callable[[list[dict[str, Any]]], None]) -> None:
-        self.gone = asyncio.Event()
-        self._decoder = Decoder(load_json)
-        self._on_messages = on_messages
-        self._transport: asyncio.Transport | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-
-    def data_received(self, data: bytes) -> None:
-        try:
-            messages = self._decoder.feed(data)
-        except ProtocolError as error:
-            log.error("a runner said what is no report: %s", error.message)
-            self.cut()
-            return
-        self._on_messages(messages)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self.gone.set()
-
-    def send(self, messages: list[dict[str, Any]]) -> None:
-        """Queue messages as one frame; what cannot be sent is told again after the next hello."""
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.write(frame_body(dump_json(messages)))
-
-    def cut(self) -> None:
-        """Close at once."""
-        if self._transport is not None:
-            self._transport.abort()
 
 
 class Runners:
@@ -496,96 +432,3 @@ class Runners:
 def _read_tokens(tokens: list[str]) -> set[tuple[int, int]]:
     """Task and attempt of each; what is no token of ours is left out."""
     return {parsed[1:] for parsed in map(parse_token, tokens) if parsed is not None}
-
-
-def is_file(path: str) -> bool:
-    """Whether it is an ordinary file, and no link, pipe or directory that somebody has put there."""
-    try:
-        return stat.S_ISREG(os.lstat(path).st_mode)
-    except OSError:
-        return False
-
-
-def is_locked(path: str) -> bool:
-    """Whether a living runner holds the lock of its journal. A lock is proof, a pid is none.
-
-    What cannot be looked at for want of descriptors or by a fault of the disk counts as locked: only a runner that is
-    surely gone may be buried."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError as error:
-        return error.errno not in _NO_JOURNAL
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    else:
-        return False
-    finally:
-        os.close(descriptor)
-
-
-async def start_runner(runner: Runner, log_path: str) -> subprocess.Popen[bytes]:
-    """Start a runner process and wait until it says that it is ready. Raises CronoqError; TryLaterError for what the
-    machine or the disk refuses."""
-    try:
-        reading, process = _spawn_runner(runner, log_path)
-    except OSError as error:
-        raise TryLaterError(
-            f"the runner could not be started: {error.strerror}", hint="free what is short, and try again"
-        ) from error
-    try:
-        said = await asyncio.wait_for(_read_line(reading), READY_WITHIN_S)
-    except TimeoutError:
-        said = b"it did not get ready in time"
-    finally:
-        os.close(reading)
-    if said.strip() != b"ready":
-        process.kill()
-        process.wait()
-        raise CronoqError(f"the runner could not be started: {os.fsdecode(said).strip() or 'it ended at once'}")
-    return process
-
-
-def _spawn_runner(runner: Runner, log_path: str) -> tuple[int, subprocess.Popen[bytes]]:
-    """The process, and the descriptor on which it will say that it is ready. Raises OSError with nothing left open."""
-    words = [sys.executable, "-P", "-m", "cronoq_cli.runner", "--id", runner.name, "--journal", runner.journal]
-    words += ["--socket", runner.socket]
-    env = {name: value for name, value in os.environ.items() if not name.startswith("CRONOQ_")}
-    with contextlib.ExitStack() as closing:
-        errors = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        closing.callback(os.close, errors)
-        reading, writing = os.pipe()
-        closing.callback(os.close, writing)
-        try:
-            process = subprocess.Popen(
-                [*words, "--ready-fd", str(writing)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=errors,
-                cwd="/",
-                env=env,
-                pass_fds=(writing,),
-                start_new_session=True,
-            )
-        except BaseException:
-            os.close(reading)
-            raise
-    return reading, process
-
-
-def _wake(waiting: asyncio.Future[None]) -> None:
-    if not waiting.done():
-        waiting.set_result(None)
-
-
-async def _read_line(descriptor: int) -> bytes:
-    loop = asyncio.get_running_loop()
-    os.set_blocking(descriptor, False)
-    readable: asyncio.Future[None] = loop.create_future()
-    loop.add_reader(descriptor, _wake, readable)
-    try:
-        await readable
-    finally:
-        loop.remove_reader(descriptor)
-    return os.read(descriptor, 4096)

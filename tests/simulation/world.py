@@ -19,7 +19,8 @@ from cronoq_cli.daemon.desk import Desk
 from cronoq_cli.daemon.loading import load_engine
 from cronoq_cli.daemon.orders import Orders
 from cronoq_cli.daemon.pace import Choice, Pace
-from cronoq_cli.daemon.runners import Runner, Runners
+from cronoq_cli.daemon.runner_link import Runner
+from cronoq_cli.daemon.runners import Runners
 from cronoq_cli.daemon.scheduler import Scheduler
 from cronoq_cli.engine.core import Engine
 from cronoq_cli.errors import CronoqError, FencedError, StoreBusyError, StoreError, StoreFullError
