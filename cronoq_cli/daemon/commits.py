@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from cronoq_cli.daemon.pace import Pace
-from cronoq_cli.daemon.writer_thread import WriterThread
+from cronoq_cli.daemon.writer_thread import NoThreadError, WriterThread
 from cronoq_cli.errors import CronoqError, StoreError, StoreFullError
 from cronoq_cli.store.contract import Changes, Store, StoreReader
 
@@ -28,7 +28,9 @@ class Thread(Protocol):
     """Where jobs are done beside the loop."""
 
     def submit(self, call: Callable[[], Any], deliver: Callable[[Any], None]) -> None:
-        """Do `call` there; `deliver` its result or exception in the loop, later. One at a time."""
+        """Do `call` there; `deliver` its result or exception in the loop, later. One at a time.
+
+        Raises NoThreadError, with nothing begun."""
         ...
 
     def wait(self) -> None:
@@ -62,8 +64,12 @@ class Commits:
         `rows`: how many a commit writes; of what is no commit None, nothing is learned of it."""
         self.beside = self.pace.decide_beside(time.monotonic()) and self._open_beside()
         if self.beside:
-            self._thread.submit(lambda: self._do(job), lambda timed: self._take(timed, then, rows))
-        else:
+            try:
+                self._thread.submit(lambda: self._do(job), lambda timed: self._take(timed, then, rows))
+            except NoThreadError as error:
+                log.warning("a commit is made in the loop: %s", error)
+                self.beside = False
+        if not self.beside:
             self._take(self._do(job), then, rows)
 
     def wait(self) -> None:

@@ -19,6 +19,10 @@ SWITCH_S = 0.001
 """How long the thread may keep the interpreter while the loop wants it."""
 
 
+class NoThreadError(Exception):
+    """The machine lets no thread be started now."""
+
+
 class _Job:
     """One job on its way there and back."""
 
@@ -55,11 +59,11 @@ class WriterThread:
         self._last: _Job | None = None
 
     def submit(self, call: Callable[[], Any], deliver: Deliver) -> None:
-        """Do `call` in the thread; `deliver` its outcome in the running loop, later. One at a time."""
+        """Do `call` in the thread; `deliver` its outcome in the running loop, later. One at a time.
+
+        Raises NoThreadError, with nothing begun."""
         if self._thread is None:
-            sys.setswitchinterval(SWITCH_S)
-            self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
-            self._thread.start()
+            self._thread = self._begin()
         self._last = _Job(call, deliver, asyncio.get_running_loop())
         self._jobs.put(self._last)
 
@@ -75,6 +79,15 @@ class WriterThread:
             self._jobs.put(None)
             self._thread.join()
             self._thread = None
+
+    def _begin(self) -> threading.Thread:
+        thread = threading.Thread(target=self._work, name="writer", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:
+            raise NoThreadError(str(error)) from error
+        sys.setswitchinterval(SWITCH_S)
+        return thread
 
     def _work(self) -> None:
         # Signals are the main thread's: here one would only cut a write short.

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from cronoq_cli.daemon.commits import Commits
+from cronoq_cli.daemon.pace import Pace
 from cronoq_cli.daemon.writer_thread import WriterThread
+from cronoq_cli.store.contract import Store
 
 
 @pytest.fixture
@@ -85,3 +88,34 @@ def test_closing_waits_for_the_job_and_ends_the_thread(outcomes: list[Any]) -> N
         thread.close()
 
     run(main())
+
+
+class Counted:
+    """A store that can be read beside its writer, as far as `Commits` asks."""
+
+    def open_beside(self) -> Counted:
+        return self
+
+
+def test_where_no_thread_can_be_started_a_commit_is_made_in_the_loop_and_the_thread_is_tried_again(
+    outcomes: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    async def main() -> None:
+        commits = Commits(cast(Store, Counted()), Pace("thread"))
+        with monkeypatch.context() as lacking:
+            lacking.setattr(threading.Thread, "start", refuse)
+            for _ in range(2):
+                commits.write(lambda store: threading.get_ident(), outcomes.append)
+                assert not commits.beside
+        commits.write(lambda store: threading.get_ident(), outcomes.append)
+        assert commits.beside
+        commits.wait()
+        commits.close()
+
+    run(main())
+    here = threading.get_ident()
+    assert outcomes[:2] == [here, here]
+    assert outcomes[2] != here
