@@ -103,7 +103,7 @@ class Lane:
         if self._kind != PLAIN or not task.is_as_submitted:
             return
         run = self._growing.get(task.likeness)
-        if run is None or not run.adds(task):
+        if run is None or not tasks.grow(run, task):
             run = self._growing[task.likeness] = begin_run(task)
             self.add_run(run)
         heap.pop()

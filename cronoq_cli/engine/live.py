@@ -112,7 +112,6 @@ class LiveTask:
     def __init__(self, task_id: int, spec: TaskSpec, policy: Policy, *, seq: float, now: float) -> None:
         self.id = task_id
         self.seq = seq
-        self.status = READY
         self.policy = policy
         self.pool = spec.pool
         self.priority = spec.priority
@@ -120,20 +119,28 @@ class LiveTask:
         self.key = spec.key
         self.kill_at = spec.kill_at
         self.not_before = spec.not_before if spec.start_at is None else spec.start_at
+        self.due_at = self.not_before
         self.demand = read_demand(spec)
         self.times = read_times(spec)
-        self.units: dict[str, list[int]] | None = None
         self.gathering = spec.group or ""
-        self.gathered_by: int | None = None
         self.held = spec.hold
         self.batch: LiveBatch | None = None
-        self.open_edges = 0
-        self.attempt = 0
         self.max_attempts = 1 + policy.retries
+        self.ready_at: float | None = None
+        self.wants: LaneName | None = None
+        self._begin(now)
+        if self.demand is not None or self.times is not None:
+            self.wants = self.read_wants()
+
+    def _begin(self, now: float) -> None:
+        """What is so of every task at its submission, whatever its spec says."""
+        self.status = READY
         self.submitted_at = now
         self.updated_at = now
-        self.ready_at: float | None = None
-        self.due_at = self.not_before
+        self.units: dict[str, list[int]] | None = None
+        self.gathered_by: int | None = None
+        self.open_edges = 0
+        self.attempt = 0
         self.due_awake: float | None = None
         self.started_at: float | None = None
         self.finished_at: float | None = None
@@ -150,9 +157,6 @@ class LiveTask:
         self.recalled = False
         self.leaving = False
         self.entry: Rank | None = None
-        self.wants: LaneName | None = None
-        if self.demand is not None or self.times is not None:
-            self.wants = self.read_wants()
 
     def join(self, first: int, batch: LiveBatch | None) -> None:
         """Be a member of the batch that begins with `first`; `batch` is None when nothing of it was kept any more."""
@@ -222,12 +226,14 @@ class LiveTask:
         return id(self.policy), self.slots, self.max_attempts, id(self.batch), id(self.demand)
 
     def like(self, task_id: int, seq: float, at: float) -> LiveTask:
-        """Another task like this one, submitted and ready since the moment `at`."""
+        """Another task like this one, which is as it was submitted: ready since the moment `at`."""
         one = LiveTask.__new__(LiveTask)
-        for put, value in zip(_PUT_ALIKE, _alike_of(self), strict=True):
-            put(one, value)
-        one.id, one.seq, one.entry = task_id, seq, None
-        one.submitted_at = one.updated_at = one.ready_at = at
+        one.id, one.seq, one.ready_at = task_id, seq, at
+        one.policy, one.pool, one.priority, one.slots = self.policy, self.pool, self.priority, self.slots
+        one.demand, one.batch, one.max_attempts, one.wants = self.demand, self.batch, self.max_attempts, self.wants
+        one.key = one.kill_at = one.not_before = one.due_at = one.times = None
+        one.gathering, one.held = "", False
+        one._begin(at)
         return one
 
     def to_record(self, spec: TaskSpec = BARE_SPEC) -> TaskRecord:
@@ -340,14 +346,11 @@ _facts_of = attrgetter(*_FACTS)
 
 _OWN = ("id", "seq", "submitted_at", "updated_at", "ready_at", "entry")
 """What each task of a run has of its own; `entry` is of its lane."""
-_ALIKE = tuple(name for name in LiveTask.__slots__ if name not in _OWN)
-_alike_of = attrgetter(*_ALIKE)
-_PUT_ALIKE = tuple(LiveTask.__dict__[name].__set__ for name in _ALIKE)
 _SHARED = ("status", "policy", "pool", "priority", "slots", "demand", "batch", "max_attempts", "wants")
 """What those of one run have in common."""
 _USUAL = {"gathering": "", "start_reason": "submitted", "attempt": 0, "open_edges": 0}
 _USUAL |= dict.fromkeys(("held", "leased", "recalled", "leaving"), False)
-_PLAIN_FIELDS = tuple(name for name in _ALIKE if name not in _SHARED)
+_PLAIN_FIELDS = tuple(name for name in LiveTask.__slots__ if name not in (*_OWN, *_SHARED))
 _plain_of = attrgetter(*_PLAIN_FIELDS)
 _PLAIN = tuple(_USUAL.get(name) for name in _PLAIN_FIELDS)
 """All the rest is as it is of a plain task that has just become ready."""

@@ -155,7 +155,7 @@ class Tasks(dict[int, "LiveTask"]):
     which newcomers join runs; `bulk`: so many tasks of a submission come as runs from the beginning.
     """
 
-    __slots__ = ("_blocks", "_runs", "bulk", "find_made", "window")
+    __slots__ = ("_blocks", "_in_runs", "_runs", "bulk", "find_made", "window")
 
     def __init__(self, window: int = WINDOW, bulk: int = BULK) -> None:
         super().__init__()
@@ -163,6 +163,7 @@ class Tasks(dict[int, "LiveTask"]):
         self.bulk = bulk
         self.find_made = super().get
         """The task of that id that is an object already, or None."""
+        self._in_runs = 0
         self._runs: dict[Run, None] = {}
         self._blocks: dict[int, list[Run]] = {}
 
@@ -177,8 +178,15 @@ class Tasks(dict[int, "LiveTask"]):
     def add_run(self, run: Run) -> None:
         """Tasks that are not here yet."""
         self._runs[run] = None
+        self._in_runs += len(run)
         for block in run.span:
             self._blocks.setdefault(block, []).append(run)
+
+    def grow(self, run: Run, task: LiveTask) -> bool:
+        """Have a run take in one more task; False when it cannot stand behind the others."""
+        grown = run.adds(task)
+        self._in_runs += grown
+        return grown
 
     def fold(self, task: LiveTask, run: Run) -> None:
         """A task that was an object is one of that run, which has it already."""
@@ -214,6 +222,7 @@ class Tasks(dict[int, "LiveTask"]):
     def take(self, run: Run, task_id: int) -> LiveTask:
         """Make an object of a task of this run; it stands in its lane as one."""
         task = self[task_id] = run.take(task_id)
+        self._in_runs -= 1
         assert run.lane is not None
         run.lane.push(task)
         return task
@@ -262,7 +271,7 @@ class Tasks(dict[int, "LiveTask"]):
         return super().__contains__(task_id) or (isinstance(task_id, int) and self.find_run(task_id) is not None)
 
     def __len__(self) -> int:
-        return super().__len__() + sum(map(len, self._runs))
+        return super().__len__() + self._in_runs
 
     def __iter__(self) -> Iterator[int]:
         self.make_all()
