@@ -36,8 +36,16 @@ HIDDEN_FILES = ("candidates",)
 
 OTHER_WORDS = MappingProxyType(
     {
-        "add": "submit", "log": "logs", "follow": "logs", "status": "ls", "list": "ls", "kill": "cancel",
-        "cron": "recurring", "export": "apply", "restore": "backup", "__complete": "candidates",
+        "add": "submit",
+        "log": "logs",
+        "follow": "logs",
+        "status": "ls",
+        "list": "ls",
+        "kill": "cancel",
+        "cron": "recurring",
+        "export": "apply",
+        "restore": "backup",
+        "__complete": "candidates",
     }
 )
 """The words that are not named as the file which declares them."""
