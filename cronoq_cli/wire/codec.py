@@ -255,8 +255,8 @@ class _Tagged(msgspec.Struct):
 
 
 def _decode_plain(payload: bytes) -> RequestMessage | None:
-    """The same in half the time, with no dictionary made of it; None where there is anything to say about it, or only the
-    slow way can read it."""
+    """The same in half the time, with no dictionary made of it; None where there is anything to say about it, or where
+    only the slow way can read it."""
     try:
         envelope = msgspec.json.decode(payload, type=_PlainEnvelope)
         kind = _BY_NAME.get(msgspec.json.decode(envelope.request, type=_Tagged).type)
