@@ -69,8 +69,8 @@ class Promises:
 
     def _check_dependencies(self, task_id: int) -> None:
         base = self._world.base
-        for key, (edge, _) in base.edges.items():
-            if key[0] != task_id or edge.target is None or {task_id, edge.target} & self.revived.keys():
+        for edge, _ in base.edges.iter_of(task_id):
+            if edge.target is None or {task_id, edge.target} & self.revived.keys():
                 continue
             target = base.tasks.get(edge.target)
             if target is not None:
