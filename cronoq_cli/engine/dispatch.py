@@ -74,7 +74,7 @@ def _fill_jointly(state: State, pools: list[LivePool], now: Now) -> None:
 
 def _fill_ahead(state: State, pool: LivePool, now: Now) -> None:
     """Give orders ahead of need, where nothing but the order of one pool decides."""
-    if not state.leases or state.several_runners or state.pinned:
+    if state.leases == "never" or state.several_runners or state.pinned:
         return
     if not pool.is_simple or pool.plan.fair_share or pool.reserves:
         return
@@ -169,7 +169,7 @@ def _give_ahead(state: State, pool: LivePool, now: Now) -> None:
         if task is None:
             return
         run_s = state.run_times.find(pool.name, task.policy.kind)
-        if len(pool.leased) >= decide_ahead(task, pool.workers, run_s):
+        if len(pool.leased) >= decide_ahead(task, pool.workers, run_s, state.leases):
             return
         task.leased = True
         task.reason = HANDED_OVER

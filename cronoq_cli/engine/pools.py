@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from cronoq_cli.engine.autoscale import AutoscaleSettings, MachineLimits, ScaleState
 from cronoq_cli.engine.demand import WORKERS
@@ -20,6 +21,8 @@ from cronoq_cli.engine.reservations import Reservation, Reservations
 from cronoq_cli.engine.runs import Run, Tasks
 from cronoq_cli.model.lifecycle import FINAL, LIVE, WAITING, Status
 
+Leases = Literal["auto", "never", "always"]
+"""Whether orders are given ahead of need: for tasks of kinds that are known to be short, not at all, or for all."""
 AHEAD_WINDOW_S = 0.25
 """How much work, by learned run times, may stand at the runner ahead of need."""
 AHEAD_MOST = 64
@@ -375,9 +378,13 @@ def set_of(task: LiveTask) -> int:
 _FIRST = [0]
 
 
-def decide_ahead(task: LiveTask, workers: int, run_s: float | None) -> int:
-    """How many tasks like this one may stand at the runner ahead of need; 0: none of them."""
-    if run_s is None or run_s > AHEAD_SHORT_S or task.slots != 1 or task.kill_at is not None:
+def decide_ahead(task: LiveTask, workers: int, run_s: float | None, leases: Leases) -> int:
+    """How many tasks like this one may stand at the runner ahead of need; 0: none of them.
+
+    `run_s`: what is known of their run time."""
+    if leases == "always":
+        run_s = 0.0
+    if run_s is None or run_s > AHEAD_SHORT_S or task.slots != 1 or task.kill_at is not None or leases == "never":
         return 0
     if task.wants is not None or task.times is not None or (task.facts and "members" in task.facts):
         return 0  # of a group's task it is decided at its start who its members are
