@@ -127,7 +127,7 @@ class MemoryStore:
         for record in changes.updated:
             old = base.tasks.get(record.id)
             if old is not None:
-                base.tasks[record.id] = msgspec.structs.replace(copy_record(record), spec=old.spec)
+                base.tasks[record.id] = copy_record(msgspec.structs.replace(record, spec=old.spec))
         for record in changes.respecced:
             if record.id in base.tasks:
                 base.tasks[record.id] = copy_record(record)
