@@ -32,8 +32,8 @@ def connect(home: Home) -> Connection:
 
 
 def held_task() -> Submit:
-    """A request that queues one task which does not start."""
-    return Submit(specs=[make_spec(held=True)], envs={"bench": b""})
+    """A request that queues one task which does not start, as `cronoq submit` makes it."""
+    return Submit(specs=[make_spec(held=True)], envs={"bench": b""}, brief=True)
 
 
 def make_spec(command: tuple[str, ...] = ("/bin/true", "x"), *, held: bool = False) -> TaskSpec:
@@ -77,7 +77,7 @@ def measure_dispatch(quick: bool) -> Iterator[Figure]:
                 marker.unlink(missing_ok=True)
                 spec = make_spec(("/bin/sh", "-c", f": > {marker}"))
                 begin = time.perf_counter()
-                connection.ask(Submit(specs=[spec], envs={"bench": b""}))
+                connection.ask(Submit(specs=[spec], envs={"bench": b""}, brief=True))
                 while not marker.exists():
                     time.sleep(0.0002)
                 took = time.perf_counter() - begin

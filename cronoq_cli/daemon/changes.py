@@ -16,6 +16,7 @@ def collect_changes(effects: Effects, extra: Changes) -> Changes:
 
     The engine may go on while they are written: what it changes in place is copied."""
     new, edited = effects.new, effects.edited
+    pools = {**effects.pools, **extra.pools}
     changes = Changes(
         bulks=[_write_out(bulk) for bulk in effects.bulks],
         attempts=list(effects.attempts.values()),
@@ -26,7 +27,7 @@ def collect_changes(effects: Effects, extra: Changes) -> Changes:
         transitions=[*effects.transitions, *extra.transitions],
         envs=extra.envs,
         stdins=extra.stdins,
-        pools=deepcopy({**effects.pools, **extra.pools}),
+        pools=deepcopy(pools) if pools else pools,
         run_times={**effects.run_times, **extra.run_times},
         resources=extra.resources,
         incidents=_copy_all(effects.incidents),

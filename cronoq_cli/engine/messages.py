@@ -498,7 +498,7 @@ class Effects:
     """What one or many events changed, to be committed together, and the actions to perform after that.
 
     `touched`: tasks whose state changed, by id; `new`, `edited`: the specs of those that are new or were edited.
-    `bulks`: new tasks by the thousand, which are in neither.
+    `bulks`: new tasks by the hundred, which are in neither.
     `schedules`: those that changed, None: removed; `passed`: slots that became no task, by schedule, first and status.
     """
 
