@@ -277,18 +277,21 @@ class Runners:
     def _hear(self, runner: Runner, messages: list[dict[str, Any]]) -> None:
         if self._scheduler.refusing is not None:
             return
-        for message in messages:
-            with self._passing_over(runner, message):
-                self._hear_one(runner, message)
+        with self._scheduler.in_one_step():
+            for message in messages:
+                try:
+                    self._hear_one(runner, message)
+                except MALFORMED as error:
+                    _tell_malformed(runner, message, error)
         self._scheduler.settle_parked()
 
     @contextlib.contextmanager
     def _passing_over(self, runner: Runner, message: dict[str, Any]) -> Iterator[None]:
-        """A malformed message is told and passed over; within a hello, it alone is."""
+        """Within a hello, a malformed report alone is told and passed over."""
         try:
             yield
         except MALFORMED as error:
-            log.error("a report of runner %s is malformed (%s): %.200r", runner.name, error, message)
+            _tell_malformed(runner, message, error)
 
     def _hear_one(self, runner: Runner, message: dict[str, Any]) -> None:
         event = message.get("event")
@@ -427,6 +430,10 @@ class Runners:
             self.recovered["requeued"] += len(unknown)
             self._counting = False
         self.compared.set()
+
+
+def _tell_malformed(runner: Runner, message: dict[str, Any], error: Exception) -> None:
+    log.error("a report of runner %s is malformed (%s): %.200r", runner.name, error, message)
 
 
 def _read_tokens(tokens: list[str]) -> set[tuple[int, int]]:

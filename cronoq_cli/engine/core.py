@@ -99,8 +99,17 @@ class Engine:
 
     def handle(self, event: Event, now: Now) -> Any:
         """Apply one event at the moment `now`, then what is due by then, then start what may start."""
+        result = HANDLERS[type(event)](self.state, event, now)
+        self.follow_up(now)
+        return result
+
+    def apply(self, event: Event, now: Now) -> Any:
+        """Apply one of several events of one moment; `follow_up` is owed behind the last of them."""
+        return HANDLERS[type(event)](self.state, event, now)
+
+    def follow_up(self, now: Now) -> None:
+        """Do what follows from the events applied, what is due by now, and start what may start."""
         state = self.state
-        result = HANDLERS[type(event)](state, event, now)
         if state.over:
             incidents.judge_over(state, now)
         if state.timers.is_due(now):
@@ -121,7 +130,6 @@ class Engine:
             scaling.arm_all(state, now)
         if state.meters_due_at <= now.awake:
             dispatch.keep_meters(state, now)
-        return result
 
     def take_effects(self) -> Effects:
         """Everything the events since the last call changed, for one commit."""
