@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import deepcopy
 
 from cronoq_cli.engine.messages import Bulk, Effects
 from cronoq_cli.model.task import Transition
@@ -26,7 +25,7 @@ def collect_changes(effects: Effects, extra: Changes) -> Changes:
         transitions=[*effects.transitions, *extra.transitions],
         envs=extra.envs,
         stdins=extra.stdins,
-        pools=deepcopy({**effects.pools, **extra.pools}),
+        pools={**effects.pools, **extra.pools},
         run_times={**effects.run_times, **extra.run_times},
         resources=extra.resources,
         incidents=_copy_all(effects.incidents),

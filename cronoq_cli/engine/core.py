@@ -134,6 +134,8 @@ class Engine:
     def take_effects(self) -> Effects:
         """Everything the events since the last call changed, for one commit."""
         effects, self.state.effects = self.state.effects, Effects()
+        for name in effects.leasing:
+            effects.pools[name] = dispatch.describe_stored(self.state.pools[name])
         run_times = self.state.run_times
         for pool, kind in run_times.changed:
             known = run_times.find_run_time(pool, kind)

@@ -5,6 +5,7 @@ The order itself is in `lanes`, how far ahead in `pools.decide_ahead`.
 
 from __future__ import annotations
 
+from copy import deepcopy
 from math import inf
 
 from cronoq_cli.engine.admission import Wanted, choose, choose_jointly
@@ -175,8 +176,8 @@ def _give_ahead(state: State, pool: LivePool, now: Now) -> None:
         task.reason = HANDED_OVER
         pool.leased[task.id] = task
         pool.victims.discard(task.id, task.priority)
-        state.touch(task, now)
         state.effects.actions.append(Start(task.id, task.attempt + 1, pool.name, task.slots, ahead=True))
+        state.effects.leasing.add(pool.name)
 
 
 def _best(state: State, pool: LivePool, now: Now) -> LiveTask | None:
@@ -237,8 +238,7 @@ def _list_behind(state: State, kept: dict[int, list[LiveTask]], waiting: list[Li
 def take_back(state: State, task: LiveTask, now: Now) -> None:
     """A lease is over without a start: the task stands where it stood."""
     task.leased = task.recalled = False
-    pool = state.pools[task.pool]
-    pool.leased.pop(task.id, None)
+    pool = state.drop_lease(task)
     pool.enter_victims(task)
     state.touch(task, now)
     state.settle(task, now)
@@ -293,10 +293,13 @@ def apply_pool_resumed(state: State, event: PoolResumed, now: Now) -> bool:
 
 
 def describe_stored(pool: LivePool) -> dict[str, object] | None:
-    """What of a pool outlives a restart: what was changed of it by command, its meter; None when there is nothing."""
+    """What of a pool outlives a restart: what was changed of it by command, its meter, the tasks that are given ahead;
+    None when there is nothing. It stays as it is now."""
     stored: dict[str, object] = {"paused": True} if pool.paused else {}
     if pool.changes:
-        stored["set"] = pool.changes
+        stored["set"] = deepcopy(pool.changes)
+    if pool.leased:
+        stored["leased"] = list(pool.leased)
     metered = pool.meter.store()
     if metered is not None:
         stored["meter"] = metered

@@ -55,9 +55,8 @@ def apply_attempt_started(state: State, event: AttemptStarted, now: Now) -> bool
 
 def _begin_leased(state: State, task: LiveTask, at: float, now: Now) -> None:
     """The runner has started an order given ahead: from here on it runs like any other."""
-    leased = state.pools[task.pool].leased
-    leased.pop(task.id, None)
-    if task.recalled or not leased:
+    pool = state.drop_lease(task)
+    if task.recalled or not pool.leased:
         state.wake(task.pool)  # nothing is given ahead beside recalled leases, nor given out beside any
     dispatch.mark_started(state, task, now, at=at)
 

@@ -305,6 +305,13 @@ class State:
             task.recalled = self.pools[task.pool].recalling = True
             self.effects.actions.append(Revoke(task.id, task.attempt + 1))
 
+    def drop_lease(self, task: LiveTask) -> LivePool:
+        """A task is given ahead no more; its pool. What else became of it is to be written with its own row."""
+        pool = self.pools[task.pool]
+        if pool.leased.pop(task.id, None) is not None:
+            self.effects.leasing.add(pool.name)
+        return pool
+
     def free(self, task: LiveTask) -> None:
         """The process tree of a task is gone: its slots and resources are free for others."""
         self.pools[task.pool].give_back(task)
