@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from cronoq_cli.config.paths import Paths
-from cronoq_cli.daemon.orders import Orders, SentEnvironments
+from cronoq_cli.daemon.orders import OrderMessage, Orders, SentEnvironments
 from cronoq_cli.daemon.reports import MALFORMED, REPORTS, read_report_event
 from cronoq_cli.daemon.runner_link import Link, Runner
 from cronoq_cli.daemon.runner_process import is_file, is_locked, start_runner
@@ -204,18 +204,18 @@ class Runners:
     def perform(self, actions: list[Action]) -> None:
         """Send the orders of committed actions, each to the runner that has the attempt; starts to the current one."""
         self._orders.fetch_specs(actions)
-        outgoing: dict[str, list[dict[str, Any]]] = {}
+        outgoing: dict[str, list[OrderMessage]] = {name: [] for name in self._runners}
         for action in actions:
-            for runner in () if isinstance(action, Forget) else self._addressees(action):
+            if isinstance(action, Forget):
+                continue
+            for runner in self._addressees(action):
                 try:
-                    orders = self._orders.build(action, runner.sent)
+                    outgoing[runner.name] += self._orders.build(action, runner.sent)
                 except (OSError, CronoqError) as error:
                     self._give_back(action, error)
-                    continue
-                outgoing.setdefault(runner.name, []).extend(orders)
         forgets = self._orders.build_forgets(actions)
         for runner in self._runners.values():
-            orders = outgoing.get(runner.name, []) + forgets
+            orders = outgoing[runner.name] + forgets
             if runner.link is not None:
                 for at in range(0, len(orders), ORDERS_A_FRAME):
                     runner.link.send(orders[at : at + ORDERS_A_FRAME])
