@@ -25,13 +25,15 @@ from cronoq_cli.engine.messages import (
     StopBegan,
 )
 from cronoq_cli.engine.metering import KEEP_S, Scaled
-from cronoq_cli.engine.pools import AHEAD_MOST, LivePool, decide_ahead
+from cronoq_cli.engine.pools import AHEAD_MOST, LivePool, decide_ahead, may_go_ahead
 from cronoq_cli.engine.sharing import TotalWorkers
 from cronoq_cli.engine.state import State
 from cronoq_cli.model.lifecycle import Trigger
 from cronoq_cli.model.task import AttemptRecord, Transition
 
 HANDED_OVER = "handed to the runner"
+STARTED = Trigger.STARTED
+"""A plain name for the way of every task."""
 
 
 def dispatch_woken(state: State, now: Now) -> None:
@@ -127,11 +129,14 @@ def _start(state: State, pool: LivePool, found: tuple[LiveTask, int], now: Now) 
         units[WORKERS] = [workers]
     task.units = units or None
     mark_started(state, task, now, at=now.wall)
+    state.effects.attempts[task.id, task.attempt] = AttemptRecord(
+        task=task.id, number=task.attempt, started_at=now.wall, reason=task.start_reason
+    )
     state.effects.actions.append(Start(task.id, task.attempt, pool.name, task.slots, ahead=False))
 
 
 def mark_started(state: State, task: LiveTask, now: Now, *, at: float) -> None:
-    """A task runs from here on: its attempt counts, its slots are taken."""
+    """A task runs from here on: its attempt counts, its slots are taken. The row of the attempt is the caller's."""
     task.attempt += 1
     task.leased = task.recalled = False
     task.started_at = at
@@ -145,14 +150,11 @@ def mark_started(state: State, task: LiveTask, now: Now, *, at: float) -> None:
     if task.batch is not None and task.batch.is_full:
         state.wake_all()  # others of it are candidates no more, for whom slots may have been kept
     pool.totals["started"] += 1
-    times = task.times
-    state.move(task, Trigger.STARTED, RUNNING, now)
-    if task.attempt == 1 and (times is not None or task.facts is not None) and at > late_from(task):
-        state.tell(task, "late", now, "started behind its tolerance")
-    state.note_start(task, now)
-    state.effects.attempts[task.id, task.attempt] = AttemptRecord(
-        task=task.id, number=task.attempt, started_at=at, reason=task.start_reason
-    )
+    state.move(task, STARTED, RUNNING, now)
+    if task.times is not None or task.facts is not None or state.incidents.by_pool:
+        if task.attempt == 1 and at > late_from(task):
+            state.tell(task, "late", now, "started behind its tolerance")
+        state.note_start(task, now)
 
 
 def late_from(task: LiveTask) -> float:
@@ -165,18 +167,22 @@ def late_from(task: LiveTask) -> float:
 
 
 def _give_ahead(state: State, pool: LivePool, now: Now) -> None:
-    while len(pool.leased) < AHEAD_MOST:
+    leased, actions = pool.leased, state.effects.actions
+    policy, most = None, 0
+    while len(leased) < AHEAD_MOST:
         task = _best(state, pool, now)
-        if task is None:
+        if task is None or not may_go_ahead(task):
             return
-        run_s = state.run_times.find(pool.name, task.policy.kind)
-        if len(pool.leased) >= decide_ahead(task, pool.workers, run_s):
+        if task.policy is not policy:
+            policy = task.policy
+            most = decide_ahead(pool.workers, state.run_times.find(pool.name, policy.kind))
+        if len(leased) >= most:
             return
-        task.leased = True
-        task.reason = HANDED_OVER
-        pool.leased[task.id] = task
-        pool.victims.discard(task.id, task.priority)
-        state.effects.actions.append(Start(task.id, task.attempt + 1, pool.name, task.slots, ahead=True))
+        task.leased, task.reason = True, HANDED_OVER
+        leased[task.id] = task
+        if pool.sheds:
+            pool.victims.discard(task.id, task.priority)
+        actions.append(Start(task.id, task.attempt + 1, pool.name, task.slots, ahead=True))
         state.effects.leasing.add(pool.name)
 
 

@@ -177,6 +177,12 @@ class LiveTask:
         """Whether the runner may have it: running, leased or leaving."""
         return self.leased or self.leaving or self.status is RUNNING
 
+    def is_at_runner(self, attempt: int) -> bool:
+        """Whether the runner may have this attempt of it."""
+        if self.leased:
+            return attempt == self.attempt + 1
+        return attempt == self.attempt and (self.status is RUNNING or self.leaving)
+
     @property
     def attempt_at_runner(self) -> int:
         """The number of the attempt that the runner knows it by."""

@@ -237,7 +237,8 @@ class LivePool:
 
     def forget_waiting(self, task: LiveTask) -> None:
         """A task waits no more here: it has started, or ended, or gone to another pool."""
-        self.unfit.pop(task.id, None)
+        if self.unfit:
+            self.unfit.pop(task.id, None)
         if task.times is not None:
             self.remove_reservation(task.id)
 
@@ -345,7 +346,7 @@ class LivePool:
 
     def take(self, task: LiveTask) -> None:
         """Give a task its slots, in the set that its units name."""
-        self.sets[set_of(task)].busy += task.slots
+        self.sets[0 if task.units is None else set_of(task)].busy += task.slots
         self.running[task.id] = task
         if self.plan.fair_share:
             self.shares.take(tenant_of(task), task.slots)
@@ -355,7 +356,7 @@ class LivePool:
     def give_back(self, task: LiveTask) -> None:
         """Free the slots of a task whose process tree is gone."""
         if self.running.pop(task.id, None) is not None:
-            self.sets[set_of(task)].busy -= task.slots
+            self.sets[0 if task.units is None else set_of(task)].busy -= task.slots
             if self.plan.fair_share:
                 self.shares.give_back(tenant_of(task), task.slots)
             if task.batch is not None:
@@ -375,10 +376,15 @@ def set_of(task: LiveTask) -> int:
 _FIRST = [0]
 
 
-def decide_ahead(task: LiveTask, workers: int, run_s: float | None) -> int:
-    """How many tasks like this one may stand at the runner ahead of need; 0: none of them."""
-    if run_s is None or run_s > AHEAD_SHORT_S or task.slots != 1 or task.kill_at is not None:
+def may_go_ahead(task: LiveTask) -> bool:
+    """Whether nothing but the order of its pool decides of a task's start."""
+    if task.slots != 1 or task.kill_at is not None or task.wants is not None or task.times is not None:
+        return False
+    return not (task.facts and "members" in task.facts)  # of a group's task it is decided at its start who they are
+
+
+def decide_ahead(workers: int, run_s: float | None) -> int:
+    """How many tasks of a kind with this learned run time may stand at the runner ahead of need; 0: none of them."""
+    if run_s is None or run_s > AHEAD_SHORT_S:
         return 0
-    if task.wants is not None or task.times is not None or (task.facts and "members" in task.facts):
-        return 0  # of a group's task it is decided at its start who its members are
     return min(AHEAD_MOST, max(1, int(workers * AHEAD_WINDOW_S / max(run_s, 0.001))))
