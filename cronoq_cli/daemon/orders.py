@@ -76,12 +76,14 @@ class SentEnvironments:
 
     def use(self, env_id: str) -> bool:
         """Note a use; whether the environment has to be sent first."""
-        missing = env_id not in self._sent
-        self._sent[env_id] = None
-        self._sent.move_to_end(env_id)
-        if len(self._sent) > ENVIRONMENTS_KEPT:
-            self._sent.popitem(last=False)
-        return missing
+        sent = self._sent
+        if env_id in sent:
+            sent.move_to_end(env_id)
+            return False
+        sent[env_id] = None
+        if len(sent) > ENVIRONMENTS_KEPT:
+            sent.popitem(last=False)
+        return True
 
 
 class Orders:
@@ -109,9 +111,9 @@ class Orders:
     def build(self, action: Action, sent: SentEnvironments) -> list[OrderMessage]:
         """The orders for one action: none when its task is no more."""
         token = self.token(action.task, action.attempt)
+        if isinstance(action, Start):
+            return self._build_start(action, token, sent)
         match action:
-            case Start():
-                return self._build_start(action, token, sent)
             case Stop():
                 stop = {"signal": action.signal, "grace_s": action.grace_s, "cause": action.cause}
                 return [{"order": Order.STOP, "token": token, **stop}]

@@ -280,7 +280,12 @@ class Runners:
         with self._scheduler.in_one_step():
             for message in messages:
                 try:
-                    self._hear_one(runner, message)
+                    if message.get("event") in REPORTS:
+                        self._hear_report(message)
+                        if runner.owes:
+                            self._note_given_back(runner, message)
+                    else:
+                        self._hear_other(runner, message)
                 except MALFORMED as error:
                     _tell_malformed(runner, message, error)
         self._scheduler.settle_parked()
@@ -293,13 +298,8 @@ class Runners:
         except MALFORMED as error:
             _tell_malformed(runner, message, error)
 
-    def _hear_one(self, runner: Runner, message: dict[str, Any]) -> None:
-        event = message.get("event")
-        if event in REPORTS:
-            self._hear_report(message)
-            self._note_given_back(runner, message)
-            return
-        match event:
+    def _hear_other(self, runner: Runner, message: dict[str, Any]) -> None:
+        match message.get("event"):
             case Event.HELLO:
                 self._hear_hello(runner, message)
             case Event.FOUND:
@@ -316,7 +316,7 @@ class Runners:
 
     def _note_given_back(self, runner: Runner, message: dict[str, Any]) -> None:
         """Of a runner that was closed, one start more is back, or has begun."""
-        parsed = parse_token(message["token"]) if runner.owes else None
+        parsed = parse_token(message["token"])
         if parsed is None or parsed[1:] not in runner.owes:
             return
         runner.owes.discard(parsed[1:])

@@ -94,7 +94,7 @@ class LivePool:
     `capped`: why the machine's own limits keep it from starting. `changes`: what was set by command. `arrivals`:
     tasks that became ready since the last look of autoscaling. `wanting`: ready tasks that want resources.
     `contested`: something has become ready since it was last judged whether it goes before a lease. `recalling`:
-    a lease was asked back, and may be on its way still.
+    a lease was asked back, and may be on its way still. `sheds`: whether tasks may be shed here.
     """
 
     __slots__ = (
@@ -120,6 +120,7 @@ class LivePool:
         "scale_seen_at",
         "sets",
         "shares",
+        "sheds",
         "times",
         "totals",
         "unfit",
@@ -129,7 +130,7 @@ class LivePool:
 
     def __init__(self, name: str, plan: PoolPlan | int, tasks: Tasks) -> None:
         self.name = name
-        self.plan = PoolPlan(plan) if isinstance(plan, int) else plan
+        self.follow_plan(PoolPlan(plan) if isinstance(plan, int) else plan)
         self.sets = [WorkerSet(self.plan.workers)]
         self.sets += [WorkerSet(one.workers, one.labels, shared=one.shared) for one in self.plan.groups]
         self._serving: dict[Labels, tuple[int, ...]] = {}
@@ -156,6 +157,11 @@ class LivePool:
         self.totals = {"started": 0, "retried": 0, **{status.value: 0 for status in FINAL}}
         self.times = PoolTimes()
         self.meter = Meter()
+
+    def follow_plan(self, plan: PoolPlan) -> None:
+        """Go by this plan from now on; workers and what is there already stay as they are."""
+        self.plan = plan
+        self.sheds = plan.overflow in SHEDDING
 
     def awaits_leases(self) -> bool:
         """Whether a lease was asked back of which it is not known yet what became of it."""
@@ -192,16 +198,16 @@ class LivePool:
     def change_status(self, task: LiveTask, target: Status) -> None:
         """A task of this pool has another status from here on."""
         counts, before = self.counts, task.status
+        task.status = target
         if before in counts:
             counts[before] -= 1
-        if before is READY:
-            self._count_ready(task, -1)
-        task.status = target
-        if target is READY:
-            self._count_ready(task, 1)
+            if before is READY:
+                self._count_ready(task, -1)
         if target in counts:
             counts[target] += 1
-        if self.plan.overflow in SHEDDING:
+            if target is READY:
+                self._count_ready(task, 1)
+        if self.sheds:
             self.victims.discard(task.id, task.priority)
             self.enter_victims(task)
 
@@ -209,11 +215,6 @@ class LivePool:
         self.ready[task.priority] += by
         if task.demand is not None and task.demand.uses:
             self.wanting += by
-
-    @property
-    def sheds(self) -> bool:
-        """Whether tasks may be shed here."""
-        return self.plan.overflow in SHEDDING
 
     def enter_victims(self, task: LiveTask) -> None:
         """Let a task be one that may be shed, where this pool sheds: it waits, not blocked, not at the runner, with no

@@ -137,9 +137,19 @@ class State:
         self.pools[task.pool].change_status(task, target)
         task.updated_at = now.wall
         effects.touched[task.id] = task
-        self.tell(task, trigger._value_, now, message)
+        told = Transition(
+            at=now.wall,
+            type=trigger._value_,
+            id=task.id,
+            key=task.key,
+            pool=task.pool,
+            status=target._value_,
+            attempt=task.attempt or None,
+            message=task.reason if message is None else message,
+        )
         if target not in LIVE and trigger not in TOLD_WITH_ATTEMPT:
-            effects.transitions[-1].ended = sum_up_task(task, was, now)
+            told.ended = sum_up_task(task, was, now)
+        effects.transitions.append(told)
 
     def touch(self, task: LiveTask, now: Now) -> None:
         """Mark a task's state as changed, to be written with the next commit."""
