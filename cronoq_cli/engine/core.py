@@ -136,12 +136,7 @@ class Engine:
         effects, self.state.effects = self.state.effects, Effects()
         for name in effects.leasing:
             effects.pools[name] = dispatch.describe_stored(self.state.pools[name])
-        run_times = self.state.run_times
-        for pool, kind in run_times.changed:
-            known = run_times.find_run_time(pool, kind)
-            if known is not None:
-                effects.run_times[pool, kind] = known.to_floats()
-        run_times.changed.clear()
+        effects.run_times = self.state.run_times.take_news()
         if self.state.incidents.has_news:
             self.state.incidents.move_to(effects)
         return effects
