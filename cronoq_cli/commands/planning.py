@@ -53,5 +53,6 @@ def restore_engine(snapshot: QueueSnapshot, now: Now, *, empty: bool = False) ->
     engine.state.leases = "never"
     if not empty:
         tasks = [msgspec.structs.replace(record, leased=False) if record.leased else record for record in kept.tasks]
-        restore(engine, msgspec.structs.replace(kept, tasks=tasks), now)
+        pools = {name: {**stored, "leased": []} for name, stored in kept.pools.items()}
+        restore(engine, msgspec.structs.replace(kept, tasks=tasks, pools=pools), now)
     return engine

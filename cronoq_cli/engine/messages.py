@@ -511,6 +511,8 @@ class Effects:
     batches: dict[int, Batch] = field(default_factory=dict)
     transitions: list[Transition] = field(default_factory=list)
     pools: dict[str, dict[str, object] | None] = field(default_factory=dict)
+    leasing: set[str] = field(default_factory=set)
+    """Pools of which other tasks are given ahead than before: that is kept with the pool, one row for all of them."""
     ended: list[int] = field(default_factory=list)
     resized: bool = False
     """Whether a pool has another size, of which the runners are to be told."""

@@ -27,7 +27,8 @@ def apply_pool_replanned(state: State, event: PoolReplanned, now: Now) -> None:
     pool = state.pools.get(event.pool)
     if pool is None:
         pool = state.pools[event.pool] = LivePool(event.pool, event.plan, state.tasks)
-    old, pool.plan = pool.plan, event.plan
+    old = pool.plan
+    pool.follow_plan(event.plan)
     pool.configured = event.plan.workers
     pool.changes = event.changes
     pool.capped = None if event.plan.limits is None else pool.capped

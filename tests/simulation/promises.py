@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from cronoq_cli.engine.graph import decide_edge
 from cronoq_cli.engine.live import LiveTask
@@ -58,7 +58,9 @@ class Promises:
         task = self._world.base.tasks.get(process.task)
         demand(task is not None, "work starts after its commit", attempt)
         assert task is not None
-        number = task.attempt + 1 if task.leased else task.attempt
+        stored = self._world.base.pools.get(task.spec.pool, {})
+        ahead = task.leased or task.id in cast(list[int], stored.get("leased", []))
+        number = task.attempt + 1 if ahead else task.attempt
         demand(number == process.attempt, "work starts after its dispatch is committed", attempt, number, task.status)
         self._check_dependencies(process.task)
         self._alive[process.token] = process

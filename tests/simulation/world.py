@@ -188,9 +188,8 @@ class Daemon:
     def is_settled(self) -> bool:
         """Nothing waits for its commit, and the store takes writes."""
         effects = self.scheduler.engine.state.effects
-        pending = (
-            effects.touched or effects.bulks or effects.transitions or effects.pools or effects.edges.list_opened()
-        )
+        rows = effects.touched or effects.bulks or effects.transitions or effects.edges.list_opened()
+        pending = rows or effects.pools or effects.leasing
         return not pending and not self.scheduler.is_committing and self.scheduler.refusing is None
 
 
