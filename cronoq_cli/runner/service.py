@@ -9,9 +9,10 @@ from typing import Final
 
 from cronoq_cli.runner.attempt import format_started
 from cronoq_cli.runner.journal import Journal
-from cronoq_cli.runner.loop import Loop, Timer, open_signal_pipe
+from cronoq_cli.runner.loop import Loop, Timer
 from cronoq_cli.runner.orders import Orders
 from cronoq_cli.runner.session import Report, Session
+from cronoq_cli.runner.signals import watch_signals
 from cronoq_cli.runner.supervisor import Supervisor
 from cronoq_cli.runner.takeover import Takeover, get_boot_id
 from cronoq_cli.runner.tree import find_ticks
@@ -43,7 +44,7 @@ class Service:
         self._socket_path = socket_path
         self._journal.append(self._format_boot())
         self._journal.flush()
-        open_signal_pipe(self._loop, {signal.SIGCHLD: self._supervisor.reap, signal.SIGTERM: self._leave_if_idle})
+        watch_signals(self._loop, {signal.SIGCHLD: self._supervisor.reap, signal.SIGTERM: self._leave_if_idle})
         self._loop.run(self._settle)
 
     def _say(self, report: Report, *, at_once: bool = False) -> None:
