@@ -44,13 +44,14 @@ class CStrings:
         self._first = first
         self._text = array("b", whole + b"\0")
         at, _ = self._text.buffer_info()
-        pointers = []
+        pointers = [at]
         for string in self.strings:
-            pointers.append(at)
             at += len(string) + 1
-        pointers.append(0)
-        self._pointers: array[int] = array("L") if first is None else first._pointers[:-1]
-        self._pointers.extend(pointers)
+            pointers.append(at)
+        pointers[-1] = 0  # behind the last one there is none
+        self._pointers = array("L", pointers)
+        if first is not None:
+            self._pointers = first._pointers[:-1] + self._pointers
 
     @property
     def address(self) -> int:
@@ -71,15 +72,15 @@ class Environment:
 
     def extend(self, own: Mapping[str, str]) -> TaskEnvironment:
         """That of a task whose own variables, values by name, go before what has the same name here."""
-        variables = {name: f"{name}={value}" for name, value in own.items() if name}
+        rest = self._list_rest(own)
+        texts = list(map("=".join, own.items()))
         try:
-            strings = CStrings(variables.values(), self._list_rest(variables))
+            strings = CStrings(texts, rest) if "" not in own else CStrings(read_variables(texts).values(), rest)
         except NulError:
-            variables = read_variables(variables.values())
-            strings = CStrings(variables.values(), self._list_rest(variables))
-        return TaskEnvironment(self._variables, variables, strings)
+            strings = CStrings(read_variables(texts).values(), rest)
+        return TaskEnvironment(self._variables, own, strings)
 
-    def _list_rest(self, own: Variables) -> CStrings:
+    def _list_rest(self, own: Mapping[str, str]) -> CStrings:
         """All but the variables of these names; kept, since the tasks that share an environment set the same."""
         shadowed = self._variables.keys() & own.keys()
         if not shadowed:
@@ -95,7 +96,7 @@ class TaskEnvironment:
 
     __slots__ = ("_own", "_shared", "strings")
 
-    def __init__(self, shared: Variables, own: Variables, strings: CStrings) -> None:
+    def __init__(self, shared: Variables, own: Mapping[str, str], strings: CStrings) -> None:
         self._shared = shared
         self._own = own
         self.strings = strings
@@ -103,13 +104,14 @@ class TaskEnvironment:
     @property
     def search_path(self) -> bytes:
         """The PATH a command is sought along."""
-        path = self._own.get("PATH") or self._shared.get("PATH") or _DEFAULT_PATH
-        return encode_text(path[len("PATH=") :])
+        own = self._own.get("PATH")
+        return encode_text(self._shared.get("PATH", _DEFAULT_PATH)[len("PATH=") :] if own is None else own)
 
     def list_pairs(self) -> dict[bytes, bytes]:
         """Values by name."""
+        own = read_variables([f"{name}={value}" for name, value in self._own.items()])
         pairs = {}
-        for variable in (self._shared | self._own).values():
+        for variable in (self._shared | own).values():
             name, _, value = encode_text(variable).partition(b"=")
             pairs[name] = value
         return pairs

@@ -75,7 +75,7 @@ class Spawner:
             raise refuse(ErrorKind.MACHINE, f"the environment {order.get('env')} was never sent")
         own = dict(order.get("vars") or ())
         if attempt.slot is not None:
-            own[SLOT_VARIABLE] = attempt.slot
+            own[SLOT_VARIABLE] = str(attempt.slot)
         own[TOKEN_VARIABLE] = attempt.token
         return attempt.environment.extend(own)
 

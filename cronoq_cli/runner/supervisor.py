@@ -17,6 +17,7 @@ from cronoq_cli.runner.attempt import (
     StartError,
     format_begin,
     format_ended,
+    format_moment,
     format_pid,
     format_started,
 )
@@ -193,10 +194,10 @@ class Supervisor:
         batch = self.lanes.take(_STARTS_A_TURN)
         if not batch:
             return
-        now = time.time()
         self._starting = batch
+        at, awake = format_moment(time.time()), format_moment(time.monotonic())
         for attempt in batch:
-            attempt.begin = format_begin(attempt, now)
+            attempt.begin = format_begin(attempt, at, awake)
             self._append(attempt.begin)
         written = self.flush()
         for attempt in batch:

@@ -47,8 +47,11 @@ def test_a_tasks_own_variables_go_before_those_it_shares_with_others() -> None:
 
 
 def test_of_a_tasks_own_variables_too_what_cannot_be_one_is_left_out() -> None:
-    own = Environment(read_variables(["A=1", "B=2"])).extend({"": "x", "A": "\0", "B": "3"})
-    assert sorted(read_array(own.strings)) == [b"A=1", b"B=3"]
+    shared = Environment(read_variables(["A=1", "B=2"]))
+    for wrong in ({"": "x"}, {"C": "\0"}, {"": "\0", "C": "\0"}):
+        own = shared.extend(wrong | {"B": "3"})
+        assert sorted(read_array(own.strings)) == [b"A=1", b"B=3"]
+        assert own.list_pairs() == {b"A": b"1", b"B": b"3"}
 
 
 def test_a_nul_within_a_string_is_an_error() -> None:
