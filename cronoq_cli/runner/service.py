@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+from collections.abc import Iterable
 from typing import Final
 
 from cronoq_cli.runner.attempt import format_started
@@ -31,7 +32,7 @@ class Service:
         self._socket_path = ""
         self._boot_id = get_boot_id()
         self._loop = Loop()
-        self._supervisor = Supervisor(self._loop, self._say)
+        self._supervisor = Supervisor(self._loop, self._say, self._say_later)
         self._journal = Journal(journal_path, journal, self._list_live_records)
         self._supervisor.use_journal(self._journal)
         takeover = Takeover(self._loop, self._supervisor, self._boot_id, self._say_at_once)
@@ -47,8 +48,11 @@ class Service:
         watch_signals(self._loop, {signal.SIGCHLD: self._supervisor.reap, signal.SIGTERM: self._leave_if_idle})
         self._loop.run(self._settle)
 
-    def _say(self, report: Report, *, at_once: bool = False) -> None:
-        self._session.say(report, at_once=at_once)
+    def _say(self, text: str, *, at_once: bool = False) -> None:
+        self._session.say(text, at_once=at_once)
+
+    def _say_later(self, reports: Iterable[Report]) -> None:
+        self._session.say_later(reports)
 
     def _say_at_once(self, text: str) -> None:
         self._session.say(text, at_once=True)
