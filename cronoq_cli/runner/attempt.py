@@ -107,10 +107,7 @@ def _parse_limits(order: Message) -> tuple[float | None, ...] | None:
 
 
 def format_moment(seconds: float) -> str:
-    """A time, or a span, as JSON to the microsecond: by whole numbers, since exact decimals of a float take ten times
-    as long."""
-    if seconds <= 0:
-        return repr(float(seconds))
+    """A time as JSON to the microsecond: by whole numbers, since so many decimals of a float take ten times as long."""
     whole = int(seconds * 1e6)
     return f"{whole // 1_000_000}.{whole % 1_000_000:06}"
 
@@ -157,11 +154,11 @@ def format_ended(attempt: Attempt, outcome: Outcome) -> str:
     at = time.time() if exited is None else exited.at
     return (
         f'{{"event":"ended","token":{format_text(attempt.token)},"started_at":{_format_start(attempt)},'
-        f'"ended_at":{format_moment(at)},"run_s":{format_moment(run_s)},"pid":{_format_number(attempt.pid)},"exit_code":{_format_number(code)},'
+        f'"ended_at":{format_moment(at)},"run_s":{run_s:.6f},"pid":{_format_number(attempt.pid)},"exit_code":{_format_number(code)},'
         f'"signal":{_format_number(number)},"core":{"true" if core else "false"},'
         f'"cause":{format_text(attempt.cause)},"error":{_format_error(error)},'
         f'"report":{format_value(outcome.report) if outcome.report else "[]"},'
-        f'"cpu_user_s":{format_moment(usage[0])},"cpu_system_s":{format_moment(usage[1])},"max_rss":{usage[2]},'
+        f'"cpu_user_s":{usage[0]:.6f},"cpu_system_s":{usage[1]:.6f},"max_rss":{usage[2]},'
         f'"log_size":{outcome.log_size},"left_behind":{attempt.left_behind}}}'
     )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Mapping
+from itertools import accumulate, count
+from operator import add
 from typing import Final
 
 from cronoq_cli.wire.runner import encode_text
@@ -43,15 +45,13 @@ class CStrings:
             raise NulError("a NUL byte in a text")
         self._first = first
         self._text = array("b", whole + b"\0")
-        at, _ = self._text.buffer_info()
-        pointers = [at]
-        for string in self.strings:
-            at += len(string) + 1
-            pointers.append(at)
+        begin, _ = self._text.buffer_info()
+        # The lengths of those before, and a NUL for each of them: what a loop would do, many times for each start.
+        pointers = array("L", map(add, accumulate(map(len, self.strings), initial=begin), count()))
         pointers[-1] = 0  # behind the last one there is none
-        self._pointers = array("L", pointers)
+        self._pointers = pointers
         if first is not None:
-            self._pointers = first._pointers[:-1] + self._pointers
+            self._pointers = first._pointers[:-1] + pointers
 
     @property
     def address(self) -> int:

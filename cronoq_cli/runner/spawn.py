@@ -29,13 +29,14 @@ _NOT_HERE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESTALE, errno.E
 
 
 class Spawner:
-    """Starts processes one at a time, moving the runner itself into each task's directory and back."""
+    """Starts processes one at a time, moving the runner itself into the directory and umask of each; see `leave`."""
 
     def __init__(self, reports: Reports) -> None:
         self._fast = CSpawn()
         self._reports = reports
         self._null = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
         self._directory = "/"
+        self._umask = RUNNER_UMASK
         self._nice = os.getpriority(os.PRIO_PROCESS, 0)
 
     def spawn(self, attempt: Attempt) -> int:
@@ -50,7 +51,8 @@ class Spawner:
             raise refuse(ErrorKind.COMMAND, f"cannot be executed: {error}", exit_code=126) from None
 
     def leave(self) -> None:
-        """Back to `/`, so that no file system is kept busy by the runner."""
+        """Back to `/`, so that no file system is kept busy by the runner, and to its own umask."""
+        self._take_umask(RUNNER_UMASK)
         if self._directory != "/":
             os.chdir("/")
             self._directory = "/"
@@ -59,16 +61,22 @@ class Spawner:
         argv = _read_argv(order["argv"])
         environment = self._build_environment(attempt, order)
         self._enter(order["cwd"])
+        if self._umask & 0o700:
+            self._take_umask(RUNNER_UMASK)  # that of the start before would take rights to our own files from us
         if attempt.report is not None:
             self._make_report(attempt.report)
         streams = Streams(order, self._null)
         attempt.logs = streams.logs
-        os.umask(get_umask(order))
         try:
+            self._take_umask(get_umask(order))
             return self._execute(argv, environment, streams, order)
         finally:
-            os.umask(RUNNER_UMASK)
             streams.close()
+
+    def _take_umask(self, umask: int) -> None:
+        if umask != self._umask:
+            os.umask(umask)
+            self._umask = umask
 
     def _build_environment(self, attempt: Attempt, order: Message) -> TaskEnvironment:
         if attempt.environment is None:

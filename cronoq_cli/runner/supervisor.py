@@ -293,11 +293,12 @@ class Supervisor:
     def _note_pids(self) -> None:
         self._note_timer = None
         unnoted, self._unnoted = self._unnoted, []
-        for attempt in unnoted:
-            if attempt.exit is None and attempt.pid is not None:
-                with self.census.spare:
-                    attempt.ticks = find_ticks(attempt.pid)
-                self._append(format_pid(attempt))
+        living = [attempt for attempt in unnoted if attempt.exit is None]
+        if living:
+            with self.census.spare:
+                for attempt in living:
+                    attempt.ticks = find_ticks(attempt.pid or 0)
+                    self._append(format_pid(attempt))
 
     # --- ending ---
 
