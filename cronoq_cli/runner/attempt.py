@@ -108,8 +108,10 @@ def _parse_limits(order: Message) -> tuple[float | None, ...] | None:
 
 def format_moment(seconds: float) -> str:
     """A time as JSON to the microsecond: by whole numbers, since so many decimals of a float take ten times as long."""
-    whole = int(seconds * 1e6)
-    return f"{whole // 1_000_000}.{whole % 1_000_000:06}"
+    if seconds < 1:
+        return f"{seconds:.6f}"
+    digits = str(int(seconds * 1e6))
+    return f"{digits[:-6]}.{digits[-6:]}"
 
 
 def format_begin(attempt: Attempt, at: str, awake: str) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Mapping
-from itertools import accumulate, count
-from operator import add
 from typing import Final
 
 from cronoq_cli.wire.runner import encode_text
@@ -34,7 +32,7 @@ def read_variables(texts: Collection[str]) -> Variables:
 class CStrings:
     """An array of C strings as execve takes it; those of `first` stand before the others and are not copied."""
 
-    __slots__ = ("_first", "_pointers", "_text", "strings")
+    __slots__ = ("_lengths", "_pointers", "_text", "first", "strings")
 
     def __init__(self, texts: Collection[str], first: CStrings | None = None) -> None:
         """Raises NulError, and UnicodeEncodeError for a surrogate that stands for no byte."""
@@ -43,15 +41,28 @@ class CStrings:
         """The texts as bytes."""
         if len(self.strings) != len(texts):
             raise NulError("a NUL byte in a text")
-        self._first = first
+        self.first = first
+        self._lengths = list(map(len, self.strings))
         self._text = array("b", whole + b"\0")
-        begin, _ = self._text.buffer_info()
-        # The lengths of those before, and a NUL for each of them: what a loop would do, many times for each start.
-        pointers = array("L", map(add, accumulate(map(len, self.strings), initial=begin), count()))
+        at, _ = self._text.buffer_info()
+        pointers = array("L", [at])
+        for length in self._lengths:
+            at += length + 1
+            pointers.append(at)
         pointers[-1] = 0  # behind the last one there is none
-        self._pointers = pointers
-        if first is not None:
-            self._pointers = first._pointers[:-1] + pointers
+        self._pointers: array[int] = pointers if first is None else first._pointers[:-1] + pointers
+
+    def refill(self, texts: Collection[str]) -> bool:
+        """Put other texts in the places of those here, behind the same first ones, if each is as long: False when not.
+
+        Raises UnicodeEncodeError as above."""
+        whole = encode_text("\0".join(texts))
+        strings = whole.split(b"\0")
+        if list(map(len, strings)) != self._lengths:
+            return False
+        self.strings = strings
+        self._text[:-1] = array("b", whole)
+        return True
 
     @property
     def address(self) -> int:
@@ -62,23 +73,27 @@ class CStrings:
 class Environment:
     """What an environment is before a task's own variables."""
 
-    __slots__ = ("_rest", "_shadowed", "_strings", "_variables")
+    __slots__ = ("_extended", "_rest", "_shadowed", "_strings", "_variables")
 
     def __init__(self, variables: Variables) -> None:
         self._variables = variables
         self._strings = CStrings(variables.values())
         self._shadowed: set[str] = set()
         self._rest = self._strings
+        self._extended = self._strings
 
     def extend(self, own: Mapping[str, str]) -> TaskEnvironment:
-        """That of a task whose own variables, values by name, go before what has the same name here."""
+        """That of a task whose own variables, values by name, go before what has the same name here.
+
+        It holds until the next is asked for: those of many tasks differ by a few digits, and stand in the same place.
+        """
         rest = self._list_rest(own)
         texts = list(map("=".join, own.items()))
-        try:
-            strings = CStrings(texts, rest) if "" not in own else CStrings(read_variables(texts).values(), rest)
-        except NulError:
-            strings = CStrings(read_variables(texts).values(), rest)
-        return TaskEnvironment(self._variables, own, strings)
+        if "" in own or "\0" in "".join(texts):
+            texts = list(read_variables(texts).values())
+        if self._extended.first is not rest or not self._extended.refill(texts):
+            self._extended = CStrings(texts, rest)
+        return TaskEnvironment(self._variables, own, self._extended)
 
     def _list_rest(self, own: Mapping[str, str]) -> CStrings:
         """All but the variables of these names; kept, since the tasks that share an environment set the same."""

@@ -37,6 +37,8 @@ class Spawner:
         self._null = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
         self._directory = "/"
         self._umask = RUNNER_UMASK
+        self._words: list[str] | None = None
+        self._argv = CStrings([])
         self._nice = os.getpriority(os.PRIO_PROCESS, 0)
 
     def spawn(self, attempt: Attempt) -> int:
@@ -58,7 +60,7 @@ class Spawner:
             self._directory = "/"
 
     def _spawn(self, attempt: Attempt, order: Message) -> int:
-        argv = _read_argv(order["argv"])
+        argv = self._read_argv(order["argv"])
         environment = self._build_environment(attempt, order)
         self._enter(order["cwd"])
         if self._umask & 0o700:
@@ -72,6 +74,20 @@ class Spawner:
             return self._execute(argv, environment, streams, order)
         finally:
             streams.close()
+
+    def _read_argv(self, words: list[str]) -> CStrings:
+        """The command, often that of the start before. Raises SpawnError when it can be none."""
+        if words != self._words:
+            if not words:
+                raise refuse(ErrorKind.COMMAND, "there is no command", exit_code=126)
+            try:
+                self._argv = CStrings(words)
+            except NulError:
+                raise refuse(
+                    ErrorKind.COMMAND, "cannot be executed: a NUL byte in an argument", exit_code=126
+                ) from None
+            self._words = words
+        return self._argv
 
     def _take_umask(self, umask: int) -> None:
         if umask != self._umask:
@@ -144,16 +160,6 @@ class Spawner:
             pairs = environment.list_pairs()
             return fork_exec(path, argv.strings, pairs, streams.actions, nice, parse_limits(limits or {}))
         return self._fast.spawn(path, argv, environment.strings, streams.actions)
-
-
-def _read_argv(words: list[str]) -> CStrings:
-    """The command. Raises SpawnError when it can be none."""
-    if not words:
-        raise refuse(ErrorKind.COMMAND, "there is no command", exit_code=126)
-    try:
-        return CStrings(words)
-    except NulError:
-        raise refuse(ErrorKind.COMMAND, "cannot be executed: a NUL byte in an argument", exit_code=126) from None
 
 
 def _list_places(name: bytes, environment: TaskEnvironment) -> Iterator[bytes]:

@@ -333,9 +333,11 @@ class Supervisor:
             else:
                 finished.append(attempt)
                 self.lanes.free(attempt)
-        # What waits for these slots first: it shall not stand still while the ends are written up.
         try:
-            self._start_fitting()
+            if len(finished) == 1:
+                # What waits for the slot first: it shall not stand empty while the end is written up. Where several
+                # end at once slots are not what is short, and one line of the journal for all is less work.
+                self._start_fitting()
         finally:
             for attempt in finished:
                 self._finish(attempt)

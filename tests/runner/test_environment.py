@@ -43,6 +43,8 @@ def test_a_tasks_own_variables_go_before_those_it_shares_with_others() -> None:
     assert other.search_path == b"/usr/bin"
     assert sorted(read_array(shared.extend({}).strings)) == [b"HOME=/", b"PATH=/bin", b"X=1"]
     assert shared.extend({}).search_path == b"/bin"
+    assert sorted(read_array(shared.extend({"Z": "z"}).strings)) == [b"HOME=/", b"PATH=/bin", b"X=1", b"Z=z"]
+    assert sorted(read_array(shared.extend({"Y": "\udcff"}).strings)) == [b"HOME=/", b"PATH=/bin", b"X=1", b"Y=\xff"]
     assert Environment({}).extend({}).search_path == b"/bin:/usr/bin"
 
 
