@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import deepcopy
 
 from cronoq_cli.engine.messages import Bulk, Effects
 from cronoq_cli.model.task import Transition
@@ -16,7 +15,6 @@ def collect_changes(effects: Effects, extra: Changes) -> Changes:
 
     The engine may go on while they are written: what it changes in place is copied."""
     new, edited = effects.new, effects.edited
-    pools = {**effects.pools, **extra.pools}
     changes = Changes(
         bulks=[_write_out(bulk) for bulk in effects.bulks],
         attempts=list(effects.attempts.values()),
@@ -27,7 +25,7 @@ def collect_changes(effects: Effects, extra: Changes) -> Changes:
         transitions=[*effects.transitions, *extra.transitions],
         envs=extra.envs,
         stdins=extra.stdins,
-        pools=deepcopy(pools) if pools else pools,
+        pools={**effects.pools, **extra.pools},
         run_times={**effects.run_times, **extra.run_times},
         resources=extra.resources,
         incidents=_copy_all(effects.incidents),

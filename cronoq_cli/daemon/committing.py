@@ -95,6 +95,8 @@ class Committing(Lookup):
         self._has_pending = False
         """Whether there may be something to commit that no commit under way has."""
         self._needs_commit = False
+        self._step: Now | None = None
+        """The moment of the events that are being applied together."""
         self._closed = False
 
     @abstractmethod
@@ -109,13 +111,30 @@ class Committing(Lookup):
 
     def apply(self, event: Event) -> Any:
         """Give the engine an event; what it changes is committed in this turn of the loop."""
-        self.before_event()
         try:
+            if self._step is not None:
+                return self.engine.apply(event, self._step)
+            self.before_event()
             result = self.engine.handle(event, self.clock())
         except MemoryError as error:
             raise self._give_up_turn(error) from error
         self._schedule_flush()
         return result
+
+    @contextlib.contextmanager
+    def in_one_step(self) -> Iterator[None]:
+        """Within, events are of one moment, and what follows from them is done once, behind the last."""
+        self.before_event()
+        self._step = now = self.clock()
+        try:
+            yield
+        finally:
+            self._step = None
+            try:
+                self.engine.follow_up(now)
+            except MemoryError as error:
+                raise self._give_up_turn(error) from error
+            self._schedule_flush()
 
     def add_rows(self, **rows: Any) -> None:
         """Have more rows written with the next commit: environments, kept input, removals."""

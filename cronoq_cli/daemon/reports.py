@@ -13,7 +13,8 @@ from cronoq_cli.wire.runner import Event
 
 MALFORMED = (AttributeError, KeyError, OverflowError, TypeError, ValueError, msgspec.ValidationError)
 """What a report of the wrong shape raises, here and in whoever reads more of it."""
-REPORTS = frozenset({Event.STARTED, Event.ENDED, Event.REVOKED})
+STARTED, ENDED, REVOKED = Event.STARTED.value, Event.ENDED.value, Event.REVOKED.value
+REPORTS = frozenset({STARTED, ENDED, REVOKED})
 """The reports that are events of the engine."""
 
 
@@ -23,15 +24,14 @@ def read_report_event(message: dict[str, Any]) -> AttemptStarted | AttemptEnded 
     if parsed is None:
         raise ValueError("no token of ours")
     _, task, attempt = parsed
-    match message["event"]:
-        case Event.ENDED:
-            return AttemptEnded(task, attempt, _read_end(message))
-        case Event.STARTED:
-            return AttemptStarted(task, attempt, message.get("pid"), float(message["at"]), message.get("slot"))
-        case Event.REVOKED:
-            return LeaseReturned(task, attempt)
-        case other:
-            raise ValueError(f"{other!r} is no report of an attempt")
+    event = message["event"]
+    if event == ENDED:
+        return AttemptEnded(task, attempt, _read_end(message))
+    if event == STARTED:
+        return AttemptStarted(task, attempt, message.get("pid"), float(message["at"]), message.get("slot"))
+    if event == REVOKED:
+        return LeaseReturned(task, attempt)
+    raise ValueError(f"{event!r} is no report of an attempt")
 
 
 def _read_end(message: dict[str, Any]) -> AttemptEnd:

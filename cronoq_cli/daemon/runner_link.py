@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from cronoq_cli.daemon.orders import SentEnvironments
+from cronoq_cli.daemon.orders import OrderMessage, SentEnvironments
 from cronoq_cli.errors import ProtocolError
 from cronoq_cli.wire.json_text import dump_json, load_json
 from cronoq_cli.wire.runner import VERSION, Decoder, frame_body
@@ -62,7 +62,7 @@ class Link(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.gone.set()
 
-    def send(self, messages: list[dict[str, Any]]) -> None:
+    def send(self, messages: Sequence[OrderMessage]) -> None:
         """Queue messages as one frame; what cannot be sent is told again after the next hello."""
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(frame_body(dump_json(messages)))

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from cronoq_cli.config.paths import Paths
-from cronoq_cli.daemon.orders import Orders, SentEnvironments
+from cronoq_cli.daemon.orders import OrderMessage, Orders, SentEnvironments
 from cronoq_cli.daemon.reports import MALFORMED, REPORTS, read_report_event
 from cronoq_cli.daemon.runner_link import Link, Runner
 from cronoq_cli.daemon.runner_process import is_file, is_locked, start_runner
@@ -204,18 +204,18 @@ class Runners:
     def perform(self, actions: list[Action]) -> None:
         """Send the orders of committed actions, each to the runner that has the attempt; starts to the current one."""
         self._orders.fetch_specs(actions)
-        outgoing: dict[str, list[dict[str, Any]]] = {}
+        outgoing: dict[str, list[OrderMessage]] = {name: [] for name in self._runners}
         for action in actions:
-            for runner in () if isinstance(action, Forget) else self._addressees(action):
+            if isinstance(action, Forget):
+                continue
+            for runner in self._addressees(action):
                 try:
-                    orders = self._orders.build(action, runner.sent)
+                    outgoing[runner.name] += self._orders.build(action, runner.sent)
                 except (OSError, CronoqError) as error:
                     self._give_back(action, error)
-                    continue
-                outgoing.setdefault(runner.name, []).extend(orders)
         forgets = self._orders.build_forgets(actions)
         for runner in self._runners.values():
-            orders = outgoing.get(runner.name, []) + forgets
+            orders = outgoing[runner.name] + forgets
             if runner.link is not None:
                 for at in range(0, len(orders), ORDERS_A_FRAME):
                     runner.link.send(orders[at : at + ORDERS_A_FRAME])
@@ -277,26 +277,29 @@ class Runners:
     def _hear(self, runner: Runner, messages: list[dict[str, Any]]) -> None:
         if self._scheduler.refusing is not None:
             return
-        for message in messages:
-            with self._passing_over(runner, message):
-                self._hear_one(runner, message)
+        with self._scheduler.in_one_step():
+            for message in messages:
+                try:
+                    if message.get("event") in REPORTS:
+                        self._hear_report(message)
+                        if runner.owes:
+                            self._note_given_back(runner, message)
+                    else:
+                        self._hear_other(runner, message)
+                except MALFORMED as error:
+                    _tell_malformed(runner, message, error)
         self._scheduler.settle_parked()
 
     @contextlib.contextmanager
     def _passing_over(self, runner: Runner, message: dict[str, Any]) -> Iterator[None]:
-        """A malformed message is told and passed over; within a hello, it alone is."""
+        """Within a hello, a malformed report alone is told and passed over."""
         try:
             yield
         except MALFORMED as error:
-            log.error("a report of runner %s is malformed (%s): %.200r", runner.name, error, message)
+            _tell_malformed(runner, message, error)
 
-    def _hear_one(self, runner: Runner, message: dict[str, Any]) -> None:
-        event = message.get("event")
-        if event in REPORTS:
-            self._hear_report(message)
-            self._note_given_back(runner, message)
-            return
-        match event:
+    def _hear_other(self, runner: Runner, message: dict[str, Any]) -> None:
+        match message.get("event"):
             case Event.HELLO:
                 self._hear_hello(runner, message)
             case Event.FOUND:
@@ -313,7 +316,7 @@ class Runners:
 
     def _note_given_back(self, runner: Runner, message: dict[str, Any]) -> None:
         """Of a runner that was closed, one start more is back, or has begun."""
-        parsed = parse_token(message["token"]) if runner.owes else None
+        parsed = parse_token(message["token"])
         if parsed is None or parsed[1:] not in runner.owes:
             return
         runner.owes.discard(parsed[1:])
@@ -427,6 +430,10 @@ class Runners:
             self.recovered["requeued"] += len(unknown)
             self._counting = False
         self.compared.set()
+
+
+def _tell_malformed(runner: Runner, message: dict[str, Any], error: Exception) -> None:
+    log.error("a report of runner %s is malformed (%s): %.200r", runner.name, error, message)
 
 
 def _read_tokens(tokens: list[str]) -> set[tuple[int, int]]:

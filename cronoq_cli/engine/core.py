@@ -99,8 +99,17 @@ class Engine:
 
     def handle(self, event: Event, now: Now) -> Any:
         """Apply one event at the moment `now`, then what is due by then, then start what may start."""
+        result = HANDLERS[type(event)](self.state, event, now)
+        self.follow_up(now)
+        return result
+
+    def apply(self, event: Event, now: Now) -> Any:
+        """Apply one of several events of one moment; `follow_up` is owed behind the last of them."""
+        return HANDLERS[type(event)](self.state, event, now)
+
+    def follow_up(self, now: Now) -> None:
+        """Do what follows from the events applied, what is due by now, and start what may start."""
         state = self.state
-        result = HANDLERS[type(event)](state, event, now)
         if state.over:
             incidents.judge_over(state, now)
         if state.timers.is_due(now):
@@ -121,17 +130,13 @@ class Engine:
             scaling.arm_all(state, now)
         if state.meters_due_at <= now.awake:
             dispatch.keep_meters(state, now)
-        return result
 
     def take_effects(self) -> Effects:
         """Everything the events since the last call changed, for one commit."""
         effects, self.state.effects = self.state.effects, Effects()
-        run_times = self.state.run_times
-        for pool, kind in run_times.changed:
-            known = run_times.find_run_time(pool, kind)
-            if known is not None:
-                effects.run_times[pool, kind] = known.to_floats()
-        run_times.changed.clear()
+        for name in effects.leasing:
+            effects.pools[name] = dispatch.describe_stored(self.state.pools[name])
+        effects.run_times = self.state.run_times.take_news()
         if self.state.incidents.has_news:
             self.state.incidents.move_to(effects)
         return effects

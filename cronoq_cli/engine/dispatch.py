@@ -5,6 +5,7 @@ The order itself is in `lanes`, how far ahead in `pools.decide_ahead`.
 
 from __future__ import annotations
 
+from copy import deepcopy
 from math import inf
 
 from cronoq_cli.engine.admission import Wanted, choose, choose_jointly
@@ -24,13 +25,15 @@ from cronoq_cli.engine.messages import (
     StopBegan,
 )
 from cronoq_cli.engine.metering import KEEP_S, Scaled
-from cronoq_cli.engine.pools import AHEAD_MOST, LivePool, decide_ahead
+from cronoq_cli.engine.pools import AHEAD_MOST, LivePool, decide_ahead, may_go_ahead
 from cronoq_cli.engine.sharing import TotalWorkers
 from cronoq_cli.engine.state import State
 from cronoq_cli.model.lifecycle import Trigger
 from cronoq_cli.model.task import AttemptRecord, Transition
 
 HANDED_OVER = "handed to the runner"
+STARTED = Trigger.STARTED
+"""A plain name for the way of every task."""
 
 
 def dispatch_woken(state: State, now: Now) -> None:
@@ -74,7 +77,7 @@ def _fill_jointly(state: State, pools: list[LivePool], now: Now) -> None:
 
 def _fill_ahead(state: State, pool: LivePool, now: Now) -> None:
     """Give orders ahead of need, where nothing but the order of one pool decides."""
-    if not state.leases or state.several_runners or state.pinned:
+    if state.leases == "never" or state.several_runners or state.pinned:
         return
     if not pool.is_simple or pool.plan.fair_share or pool.reserves:
         return
@@ -126,11 +129,14 @@ def _start(state: State, pool: LivePool, found: tuple[LiveTask, int], now: Now) 
         units[WORKERS] = [workers]
     task.units = units or None
     mark_started(state, task, now, at=now.wall)
+    state.effects.attempts[task.id, task.attempt] = AttemptRecord(
+        task=task.id, number=task.attempt, started_at=now.wall, reason=task.start_reason
+    )
     state.effects.actions.append(Start(task.id, task.attempt, pool.name, task.slots, ahead=False))
 
 
 def mark_started(state: State, task: LiveTask, now: Now, *, at: float) -> None:
-    """A task runs from here on: its attempt counts, its slots are taken."""
+    """A task runs from here on: its attempt counts, its slots are taken. The row of the attempt is the caller's."""
     task.attempt += 1
     task.leased = task.recalled = False
     task.started_at = at
@@ -144,14 +150,11 @@ def mark_started(state: State, task: LiveTask, now: Now, *, at: float) -> None:
     if task.batch is not None and task.batch.is_full:
         state.wake_all()  # others of it are candidates no more, for whom slots may have been kept
     pool.totals["started"] += 1
-    times = task.times
-    state.move(task, Trigger.STARTED, RUNNING, now)
-    if task.attempt == 1 and (times is not None or task.facts is not None) and at > late_from(task):
-        state.tell(task, "late", now, "started behind its tolerance")
-    state.note_start(task, now)
-    state.effects.attempts[task.id, task.attempt] = AttemptRecord(
-        task=task.id, number=task.attempt, started_at=at, reason=task.start_reason
-    )
+    state.move(task, STARTED, RUNNING, now)
+    if task.times is not None or task.facts is not None or state.incidents.by_pool:
+        if task.attempt == 1 and at > late_from(task):
+            state.tell(task, "late", now, "started behind its tolerance")
+        state.note_start(task, now)
 
 
 def late_from(task: LiveTask) -> float:
@@ -164,19 +167,23 @@ def late_from(task: LiveTask) -> float:
 
 
 def _give_ahead(state: State, pool: LivePool, now: Now) -> None:
-    while len(pool.leased) < AHEAD_MOST:
+    leased, actions = pool.leased, state.effects.actions
+    policy, most = None, 0
+    while len(leased) < AHEAD_MOST:
         task = _best(state, pool, now)
-        if task is None:
+        if task is None or not may_go_ahead(task):
             return
-        run_s = state.run_times.find(pool.name, task.policy.kind)
-        if len(pool.leased) >= decide_ahead(task, pool.workers, run_s):
+        if task.policy is not policy:
+            policy = task.policy
+            most = decide_ahead(pool.workers, state.run_times.find(pool.name, policy.kind), state.leases)
+        if len(leased) >= most:
             return
-        task.leased = True
-        task.reason = HANDED_OVER
-        pool.leased[task.id] = task
-        pool.victims.discard(task.id, task.priority)
-        state.touch(task, now)
-        state.effects.actions.append(Start(task.id, task.attempt + 1, pool.name, task.slots, ahead=True))
+        task.leased, task.reason = True, HANDED_OVER
+        leased[task.id] = task
+        if pool.sheds:
+            pool.victims.discard(task.id, task.priority)
+        actions.append(Start(task.id, task.attempt + 1, pool.name, task.slots, ahead=True))
+        state.effects.leasing.add(pool.name)
 
 
 def _best(state: State, pool: LivePool, now: Now) -> LiveTask | None:
@@ -237,8 +244,7 @@ def _list_behind(state: State, kept: dict[int, list[LiveTask]], waiting: list[Li
 def take_back(state: State, task: LiveTask, now: Now) -> None:
     """A lease is over without a start: the task stands where it stood."""
     task.leased = task.recalled = False
-    pool = state.pools[task.pool]
-    pool.leased.pop(task.id, None)
+    pool = state.drop_lease(task)
     pool.enter_victims(task)
     state.touch(task, now)
     state.settle(task, now)
@@ -293,10 +299,13 @@ def apply_pool_resumed(state: State, event: PoolResumed, now: Now) -> bool:
 
 
 def describe_stored(pool: LivePool) -> dict[str, object] | None:
-    """What of a pool outlives a restart: what was changed of it by command, its meter; None when there is nothing."""
+    """What of a pool outlives a restart: what was changed of it by command, its meter, the tasks that are given ahead;
+    None when there is nothing. It stays as it is now."""
     stored: dict[str, object] = {"paused": True} if pool.paused else {}
     if pool.changes:
-        stored["set"] = pool.changes
+        stored["set"] = deepcopy(pool.changes)
+    if pool.leased:
+        stored["leased"] = list(pool.leased)
     metered = pool.meter.store()
     if metered is not None:
         stored["meter"] = metered

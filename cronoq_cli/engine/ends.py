@@ -23,6 +23,7 @@ from cronoq_cli.engine.timers import Due
 from cronoq_cli.model.lifecycle import Status, Trigger
 from cronoq_cli.model.policy import (
     MACHINE_RETRY_S,
+    SILENT,
     AttemptEnd,
     EndKind,
     Report,
@@ -31,13 +32,13 @@ from cronoq_cli.model.policy import (
     judge,
     read_report,
 )
-from cronoq_cli.model.task import AttemptRecord, Ended, OnLost
+from cronoq_cli.model.task import AttemptRecord, OnLost
 
 
 def apply_attempt_started(state: State, event: AttemptStarted, now: Now) -> bool:
     """An attempt runs; False when that is no news or about an attempt that is over."""
-    task = state.tasks.get(event.task)
-    if task is None or not task.has_process or event.attempt != task.attempt_at_runner:
+    task = state.tasks.find_made(event.task)
+    if task is None or not task.is_at_runner(event.attempt):
         return False
     if not task.leased and task.pid == event.pid and task.slot == event.slot:
         return False
@@ -55,9 +56,8 @@ def apply_attempt_started(state: State, event: AttemptStarted, now: Now) -> bool
 
 def _begin_leased(state: State, task: LiveTask, at: float, now: Now) -> None:
     """The runner has started an order given ahead: from here on it runs like any other."""
-    leased = state.pools[task.pool].leased
-    leased.pop(task.id, None)
-    if task.recalled or not leased:
+    pool = state.drop_lease(task)
+    if task.recalled or not pool.leased:
         state.wake(task.pool)  # nothing is given ahead beside recalled leases, nor given out beside any
     dispatch.mark_started(state, task, now, at=at)
 
@@ -73,8 +73,8 @@ def _begin_leaving(state: State, task: LiveTask) -> None:
 def apply_attempt_ended(state: State, event: AttemptEnded, now: Now) -> bool:
     """Judge an end and move the task; False when it is no news. The runner may forget it once this is committed."""
     state.effects.actions.append(Forget(event.task, event.attempt))
-    task = state.tasks.get(event.task)
-    if task is None or not task.has_process or event.attempt != task.attempt_at_runner:
+    task = state.tasks.find_made(event.task)
+    if task is None or not task.is_at_runner(event.attempt):
         return False
     if task.leaving:
         _end_leaving(state, task, event.end, now)
@@ -100,31 +100,29 @@ def _end_running(state: State, task: LiveTask, end: AttemptEnd, now: Now) -> Non
         state.run_times.learn(task.pool, task.policy.kind, end.run_s)
     task.exit_code, task.signal, task.message = end.exit_code, end.signal, verdict.message
     task.started_at = end.started_at or task.started_at
-    task.pid, task.slot, task.stop_cause = None, None, None
+    task.pid = task.slot = task.stop_cause = None
     _keep_facts(task, end, report)
-    outcome = _OUTCOMES[verdict.kind]
+    kind = verdict.kind
+    outcome = _OUTCOMES[kind]
     _write_attempt(state, task, end, outcome, verdict.message)
     told = len(state.effects.transitions)
-    _MOVES[verdict.kind](state, task, verdict, now)
-    _sum_up(state, task, sum_up_attempt(task, end, outcome), told)
+    _MOVES[kind](state, task, verdict, now)
+    if outcome != "not-started":
+        ended = sum_up_attempt(task, end, outcome)
+        state.effects.transitions[told].ended = ended  # the first line since then tells of the end
+        state.pools[task.pool].times.add(ended)
     if task.kill_at is not None and task.is_waiting:
         state.timers.arm_wall(task.kill_at, Due.KILL_AT, task.id)
-
-
-def _sum_up(state: State, task: LiveTask, ended: Ended | None, told: int) -> None:
-    """Let the transition that tells of the end (the first since `told` were there) and the pool have its facts."""
-    if ended is not None:
-        state.effects.transitions[told].ended = ended
-        state.pools[task.pool].times.add(ended)
 
 
 def _keep_facts(task: LiveTask, end: AttemptEnd, report: Report) -> None:
     """Keep what the task said and used. The usage and what was left behind are of its last attempt."""
     facts = dict(task.facts) if task.facts else {}
-    if report.outputs:
-        facts["outputs"] = {**facts.get("outputs", {}), **report.outputs}
-    if report.progress is not None:
-        facts["progress"] = report.progress
+    if report is not SILENT:
+        if report.outputs:
+            facts["outputs"] = {**facts.get("outputs", {}), **report.outputs}
+        if report.progress is not None:
+            facts["progress"] = report.progress
     if end.left_behind:
         facts["left_behind"] = end.left_behind
     if end.cpu_user_s is not None:
@@ -286,8 +284,8 @@ _OUTCOMES = {
 
 def apply_lease_returned(state: State, event: LeaseReturned, now: Now) -> bool:
     """An order came back unstarted: uncounted, in its old place; or, cancelled meanwhile, gone for good."""
-    task = state.tasks.get(event.task)
-    if task is None or event.attempt != task.attempt_at_runner or not task.has_process:
+    task = state.tasks.find_made(event.task)
+    if task is None or not task.is_at_runner(event.attempt):
         return False
     if task.leaving:
         _leave_unstarted(state, task, now)

@@ -68,6 +68,10 @@ class Graph:
         """The open edges of a task."""
         return list(self._outgoing.get(task_id, ()))
 
+    def has_dependents(self, target_id: int) -> bool:
+        """Whether any open edge waits for a task."""
+        return target_id in self._incoming
+
     def list_dependents(self, target_id: int) -> list[Edge]:
         """The open edges that wait for a task."""
         return list(self._incoming.get(target_id, ()))

@@ -50,27 +50,21 @@ class PoolTimes:
 
     def add(self, ended: Ended) -> None:
         """Count one more attempt."""
-        if ended.wait_s is not None:
-            self.waits.add(ended.wait_s)
-        if ended.run_s is not None:
-            self.runs.add(ended.run_s)
+        wait_s, run_s = ended.wait_s, ended.run_s
+        if wait_s is not None:
+            self.waits.add(wait_s)
+        if run_s is not None:
+            self.runs.add(run_s)
 
 
-def sum_up_attempt(task: LiveTask, end: AttemptEnd, outcome: str) -> Ended | None:
-    """The facts of an attempt that ended, its task already where that brought it; None where it never started."""
-    if outcome == "not-started":
-        return None
+def sum_up_attempt(task: LiveTask, end: AttemptEnd, outcome: str) -> Ended:
+    """The facts of an attempt that started and ended, its task already where that brought it."""
     final = task.status._value_ if task.status in FINAL else None
-    return Ended(
-        task.policy.kind,
-        final,
-        outcome,
-        _waited(task),
-        max(end.run_s, 0.0),
-        task.slots,
-        None if final is None else _was_in_time(task, end.ended_at),
-        _was_on_time(task),
-    )
+    run_s = end.run_s if end.run_s > 0.0 else 0.0
+    if task.times is None:
+        return Ended(task.policy.kind, final, outcome, _waited(task), run_s, task.slots)
+    in_time = None if final is None else _was_in_time(task, end.ended_at)
+    return Ended(task.policy.kind, final, outcome, _waited(task), run_s, task.slots, in_time, _was_on_time(task))
 
 
 def sum_up_task(task: LiveTask, was: Status, now: Now) -> Ended:

@@ -115,7 +115,9 @@ class Lane:
         standing, run = self._runs[0]
         head = run.head
         if head == standing:
-            self._tasks.take(run, head[1])
+            task = self._tasks.take_first(run)
+            task.entry = standing
+            heappush(self._heap, standing)
             head = run.head
         if head is not None:
             heapreplace(self._runs, (head, run))
@@ -225,8 +227,13 @@ class Lanes:
         """The candidates (specification section 4): the head of every lane; those of full arrays stand aside."""
         heads: list[LiveTask] = []
         for lanes in self._classes:
-            if lanes:
+            if not lanes:
+                continue
+            plain = lanes.get(None) if len(lanes) == 1 else None
+            if plain is None:
                 _add_heads(lanes, heads)
+            elif (head := plain.head()) is not None:
+                heads.append(head)
         return heads
 
     def first_of_lane(self, task: LiveTask, count: int) -> list[LiveTask]:

@@ -5,6 +5,7 @@ A live task holds what scheduling needs and no more: command, directory and envi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -177,6 +178,12 @@ class LiveTask:
         """Whether the runner may have it: running, leased or leaving."""
         return self.leased or self.leaving or self.status is RUNNING
 
+    def is_at_runner(self, attempt: int) -> bool:
+        """Whether the runner may have this attempt of it."""
+        if self.leased:
+            return attempt == self.attempt + 1
+        return attempt == self.attempt and (self.status is RUNNING or self.leaving)
+
     @property
     def attempt_at_runner(self) -> int:
         """The number of the attempt that the runner knows it by."""
@@ -238,34 +245,15 @@ class LiveTask:
 
     def to_record(self, spec: TaskSpec = BARE_SPEC) -> TaskRecord:
         """The row of this task as it stands now."""
-        facts = self.facts or _NO_FACTS
-        return TaskRecord(
-            id=self.id,
-            spec=spec,
-            status=self.status,
-            seq=self.seq,
-            submitted_at=self.submitted_at,
-            updated_at=self.updated_at,
-            reason=self.reason,
-            held=self.held,
-            attempt=self.attempt,
-            max_attempts=self.max_attempts,
-            ready_at=self.ready_at,
-            due_at=self.due_at,
-            started_at=self.started_at,
-            finished_at=self.finished_at,
-            leased=self.leased,
-            leaving=self.leaving,
-            stop_cause=self.stop_cause,
-            pid=self.pid,
-            start_reason=self.start_reason,
-            exit_code=self.exit_code,
-            signal=self.signal,
-            message=self.message,
+        facts, batch = self.facts or _NO_FACTS, self.batch
+        return _make_record(
+            self.id,
+            spec,
+            *_written_of(self),
             outputs=facts.get("outputs", {}),
             progress=facts.get("progress"),
             left_behind=facts.get("left_behind", 0),
-            batch=self.batch.record.first if self.batch else facts.get("batch"),
+            batch=facts.get("batch") if batch is None else batch.record.first,
             slot=self.slot,
             units=self.units or {},
             gathered_by=self.gathered_by,
@@ -341,6 +329,10 @@ _stored_of = attrgetter(
     "slot",
     "gathered_by",
 )
+_make_record: Callable[..., TaskRecord] = TaskRecord
+_FIELDS = TaskRecord.__struct_fields__
+_written_of = attrgetter(*_FIELDS[_FIELDS.index("status") : _FIELDS.index("outputs")])
+"""What a record has in its order and under the names it has here; a record is made of it at once."""
 _FACTS = ("outputs", "progress", "left_behind", "log", "usage", "fingerprint")
 _facts_of = attrgetter(*_FACTS)
 

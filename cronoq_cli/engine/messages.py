@@ -18,7 +18,7 @@ from cronoq_cli.engine.edge_changes import EdgeChanges
 from cronoq_cli.engine.gathering import GroupTemplate
 from cronoq_cli.engine.lanes import Scoring
 from cronoq_cli.engine.live import LiveTask
-from cronoq_cli.engine.pools import PoolPlan
+from cronoq_cli.engine.pools import Leases, PoolPlan
 from cronoq_cli.engine.resources import Resource
 from cronoq_cli.model.lifecycle import Status
 from cronoq_cli.model.notice import Incident, Notice, Told
@@ -276,11 +276,12 @@ class RulesReplanned:
 
 @dataclass(slots=True)
 class TotalsReplanned:
-    """The bounds of all pools together were read anew: workers (None: no bound), how they are shared, waiting tasks."""
+    """What holds for all pools was read anew: workers (None: no bound), how they are shared, waiting tasks, leases."""
 
     workers: int | None = None
     strict: bool = False
     max_pending: int | None = None
+    leases: Leases = "auto"
 
 
 @dataclass(slots=True)
@@ -510,6 +511,8 @@ class Effects:
     batches: dict[int, Batch] = field(default_factory=dict)
     transitions: list[Transition] = field(default_factory=list)
     pools: dict[str, dict[str, object] | None] = field(default_factory=dict)
+    leasing: set[str] = field(default_factory=set)
+    """Pools of which other tasks are given ahead than before: that is kept with the pool, one row for all of them."""
     ended: list[int] = field(default_factory=list)
     resized: bool = False
     """Whether a pool has another size, of which the runners are to be told."""

@@ -27,7 +27,8 @@ def apply_pool_replanned(state: State, event: PoolReplanned, now: Now) -> None:
     pool = state.pools.get(event.pool)
     if pool is None:
         pool = state.pools[event.pool] = LivePool(event.pool, event.plan, state.tasks)
-    old, pool.plan = pool.plan, event.plan
+    old = pool.plan
+    pool.follow_plan(event.plan)
     pool.configured = event.plan.workers
     pool.changes = event.changes
     pool.capped = None if event.plan.limits is None else pool.capped
@@ -70,6 +71,7 @@ def _replan_groups(pool: LivePool, plan: PoolPlan) -> None:
 def apply_totals_replanned(state: State, event: TotalsReplanned, now: Now) -> None:
     """Other bounds for all pools together; what runs goes on."""
     state.max_pending = event.max_pending
+    state.leases = event.leases
     state.note_plans()
     state.total = None if event.workers is None else TotalWorkers(event.workers, strict=event.strict)
     for pool in state.pools.values():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from cronoq_cli.engine.autoscale import AutoscaleSettings, MachineLimits, ScaleState
 from cronoq_cli.engine.demand import WORKERS
@@ -20,6 +21,8 @@ from cronoq_cli.engine.reservations import Reservation, Reservations
 from cronoq_cli.engine.runs import Run, Tasks
 from cronoq_cli.model.lifecycle import FINAL, LIVE, WAITING, Status
 
+Leases = Literal["auto", "never", "always"]
+"""Whether orders are given ahead of need: for tasks of kinds that are known to be short, not at all, or for all."""
 AHEAD_WINDOW_S = 0.25
 """How much work, by learned run times, may stand at the runner ahead of need."""
 AHEAD_MOST = 64
@@ -94,7 +97,7 @@ class LivePool:
     `capped`: why the machine's own limits keep it from starting. `changes`: what was set by command. `arrivals`:
     tasks that became ready since the last look of autoscaling. `wanting`: ready tasks that want resources.
     `contested`: something has become ready since it was last judged whether it goes before a lease. `recalling`:
-    a lease was asked back, and may be on its way still.
+    a lease was asked back, and may be on its way still. `sheds`: whether tasks may be shed here.
     """
 
     __slots__ = (
@@ -120,6 +123,7 @@ class LivePool:
         "scale_seen_at",
         "sets",
         "shares",
+        "sheds",
         "times",
         "totals",
         "unfit",
@@ -129,7 +133,7 @@ class LivePool:
 
     def __init__(self, name: str, plan: PoolPlan | int, tasks: Tasks) -> None:
         self.name = name
-        self.plan = PoolPlan(plan) if isinstance(plan, int) else plan
+        self.follow_plan(PoolPlan(plan) if isinstance(plan, int) else plan)
         self.sets = [WorkerSet(self.plan.workers)]
         self.sets += [WorkerSet(one.workers, one.labels, shared=one.shared) for one in self.plan.groups]
         self._serving: dict[Labels, tuple[int, ...]] = {}
@@ -156,6 +160,11 @@ class LivePool:
         self.totals = {"started": 0, "retried": 0, **{status.value: 0 for status in FINAL}}
         self.times = PoolTimes()
         self.meter = Meter()
+
+    def follow_plan(self, plan: PoolPlan) -> None:
+        """Go by this plan from now on; workers and what is there already stay as they are."""
+        self.plan = plan
+        self.sheds = plan.overflow in SHEDDING
 
     def awaits_leases(self) -> bool:
         """Whether a lease was asked back of which it is not known yet what became of it."""
@@ -192,16 +201,16 @@ class LivePool:
     def change_status(self, task: LiveTask, target: Status) -> None:
         """A task of this pool has another status from here on."""
         counts, before = self.counts, task.status
+        task.status = target
         if before in counts:
             counts[before] -= 1
-        if before is READY:
-            self._count_ready(task, -1)
-        task.status = target
-        if target is READY:
-            self._count_ready(task, 1)
+            if before is READY:
+                self._count_ready(task, -1)
         if target in counts:
             counts[target] += 1
-        if self.plan.overflow in SHEDDING:
+            if target is READY:
+                self._count_ready(task, 1)
+        if self.sheds:
             self.victims.discard(task.id, task.priority)
             self.enter_victims(task)
 
@@ -209,11 +218,6 @@ class LivePool:
         self.ready[task.priority] += by
         if task.demand is not None and task.demand.uses:
             self.wanting += by
-
-    @property
-    def sheds(self) -> bool:
-        """Whether tasks may be shed here."""
-        return self.plan.overflow in SHEDDING
 
     def enter_victims(self, task: LiveTask) -> None:
         """Let a task be one that may be shed, where this pool sheds: it waits, not blocked, not at the runner, with no
@@ -237,7 +241,8 @@ class LivePool:
 
     def forget_waiting(self, task: LiveTask) -> None:
         """A task waits no more here: it has started, or ended, or gone to another pool."""
-        self.unfit.pop(task.id, None)
+        if self.unfit:
+            self.unfit.pop(task.id, None)
         if task.times is not None:
             self.remove_reservation(task.id)
 
@@ -345,7 +350,7 @@ class LivePool:
 
     def take(self, task: LiveTask) -> None:
         """Give a task its slots, in the set that its units name."""
-        self.sets[set_of(task)].busy += task.slots
+        self.sets[0 if task.units is None else set_of(task)].busy += task.slots
         self.running[task.id] = task
         if self.plan.fair_share:
             self.shares.take(tenant_of(task), task.slots)
@@ -355,7 +360,7 @@ class LivePool:
     def give_back(self, task: LiveTask) -> None:
         """Free the slots of a task whose process tree is gone."""
         if self.running.pop(task.id, None) is not None:
-            self.sets[set_of(task)].busy -= task.slots
+            self.sets[0 if task.units is None else set_of(task)].busy -= task.slots
             if self.plan.fair_share:
                 self.shares.give_back(tenant_of(task), task.slots)
             if task.batch is not None:
@@ -375,10 +380,17 @@ def set_of(task: LiveTask) -> int:
 _FIRST = [0]
 
 
-def decide_ahead(task: LiveTask, workers: int, run_s: float | None) -> int:
-    """How many tasks like this one may stand at the runner ahead of need; 0: none of them."""
-    if run_s is None or run_s > AHEAD_SHORT_S or task.slots != 1 or task.kill_at is not None:
+def may_go_ahead(task: LiveTask) -> bool:
+    """Whether nothing but the order of its pool decides of a task's start."""
+    if task.slots != 1 or task.kill_at is not None or task.wants is not None or task.times is not None:
+        return False
+    return not (task.facts and "members" in task.facts)  # of a group's task it is decided at its start who they are
+
+
+def decide_ahead(workers: int, run_s: float | None, leases: Leases) -> int:
+    """How many tasks of a kind with this learned run time may stand at the runner ahead of need; 0: none of them."""
+    if leases == "always":
+        return AHEAD_MOST
+    if run_s is None or run_s > AHEAD_SHORT_S or leases == "never":
         return 0
-    if task.wants is not None or task.times is not None or (task.facts and "members" in task.facts):
-        return 0  # of a group's task it is decided at its start who its members are
     return min(AHEAD_MOST, max(1, int(workers * AHEAD_WINDOW_S / max(run_s, 0.001))))

@@ -12,6 +12,7 @@ import msgspec
 
 from cronoq_cli.engine.bulk import restore_run
 from cronoq_cli.engine.core import Engine
+from cronoq_cli.engine.dispatch import HANDED_OVER
 from cronoq_cli.engine.fixed import arm_expiry, restore_reservation
 from cronoq_cli.engine.graph import decide_edge
 from cronoq_cli.engine.kept_runs import split_records
@@ -74,6 +75,8 @@ def restore(engine: Engine, kept: Kept, now: Now) -> list[int]:
     for task in list(state.tasks.made()):
         _settle(state, task, now)
         state.fold(task)
+    for stored in kept.pools.values():
+        _restore_leases(state, stored.get("leased"))
     _judge_stale_edges(state, now)
     _end_stale_members(state, now)
     return orphans
@@ -150,10 +153,26 @@ def _settle(state: State, task: LiveTask, now: Now) -> None:
         if task.units is not None:
             state.resources.restore(task.units)
     elif task.leased and not task.leaving:
-        pool.leased[task.id] = task
-        pool.contested = True
+        _restore_lease(pool, task)
     elif task.status in LIVE:
         state.settle(task, now)
+
+
+def _restore_leases(state: State, ids: object) -> None:
+    """Tasks that are given ahead are kept with their pool; what cannot be read is none."""
+    for task_id in ids if isinstance(ids, list) else ():
+        task = state.tasks.get(task_id) if isinstance(task_id, int) else None
+        if task is not None and task.status is Status.READY:
+            pool = state.pools[task.pool]
+            pool.unfit.pop(task.id, None)
+            pool.victims.discard(task.id, task.priority)
+            _restore_lease(pool, task)
+
+
+def _restore_lease(pool: LivePool, task: LiveTask) -> None:
+    task.leased, task.reason = True, HANDED_OVER
+    pool.leased[task.id] = task
+    pool.contested = True
 
 
 def _judge_stale_edges(state: State, now: Now) -> None:

@@ -117,6 +117,14 @@ class Run:
             self._taken.add(task_id)
         return task
 
+    def take_first(self) -> LiveTask:
+        """Take its first task, where `head` has just found it."""
+        place = self._front
+        self._front = place + 1
+        task_id = self._ids[place]
+        at = self._at if isinstance(self._at, float) else self._at[place]
+        return self.sample.like(task_id, task_id + self.shift, at)
+
     def adds(self, task: LiveTask) -> bool:
         """Take in one more task, alike but for its moment; False when it cannot stand behind the others."""
         ids, moments = self._ids, self._at
@@ -234,6 +242,13 @@ class Tasks(dict[int, "LiveTask"]):
         self._in_runs -= 1
         assert run.lane is not None
         run.lane.push(task)
+        return task
+
+    def take_first(self, run: Run) -> LiveTask:
+        """Make an object of the first task of a run, where `head` has just found it; its lane sees to its place."""
+        task = run.take_first()
+        self._in_runs -= 1
+        self[task.id] = task
         return task
 
     def make_all(self) -> None:

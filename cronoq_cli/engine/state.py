@@ -18,7 +18,7 @@ from cronoq_cli.engine.lanes import Place, Scoring
 from cronoq_cli.engine.live import BLOCKED, READY, RETRYING, RUNNING, SCHEDULED, LiveBatch, LiveTask, Now
 from cronoq_cli.engine.messages import Effects, Revoke
 from cronoq_cli.engine.notices import Incidents, note_end, note_start
-from cronoq_cli.engine.pools import LivePool
+from cronoq_cli.engine.pools import Leases, LivePool
 from cronoq_cli.engine.resources import Resources
 from cronoq_cli.engine.runs import Tasks
 from cronoq_cli.engine.schedules import Schedules
@@ -60,7 +60,7 @@ class State:
     """Nothing is given ahead then: what starts by itself in one runner would not see what the other runs."""
     runner_trouble: str | None = None
     """Why there is no runner; None where none is missing, or it is only awaited."""
-    leases: bool = True
+    leases: Leases = "auto"
     """Whether orders may be given to the runner ahead of need at all."""
     pinned: set[int] = field(default_factory=set)
     """Tasks whose leases were called back for a change: nothing is given ahead until the change is made."""
@@ -126,21 +126,30 @@ class State:
     def move(self, task: LiveTask, trigger: Trigger, target: Status, now: Now, message: str | None = None) -> None:
         """The one way a task's status changes. Raises AssertionError for a move outside the tables."""
         assert (task.status, trigger, target) in ALLOWED, f"task {task.id}: {task.status} -> {target} by {trigger}"
-        pool = self.pools[task.pool]
+        was, effects = task.status, self.effects
         if target is not RUNNING:
-            if task.status is READY:
+            if was is READY:
                 self.woken[task.pool] = None  # a large head may have kept slots free that others fit into
                 if task.demand is not None and task.demand.uses:
                     self.wake_all()  # or units that tasks of other pools want
             elif task.times is not None:
                 self.woken[task.pool] = None  # workers may have been held for its fixed start
-        was = task.status
-        pool.change_status(task, target)
+        self.pools[task.pool].change_status(task, target)
         task.updated_at = now.wall
-        self.effects.touched[task.id] = task
-        self.tell(task, trigger._value_, now, message)
+        effects.touched[task.id] = task
+        told = Transition(
+            at=now.wall,
+            type=trigger._value_,
+            id=task.id,
+            key=task.key,
+            pool=task.pool,
+            status=target._value_,
+            attempt=task.attempt or None,
+            message=task.reason if message is None else message,
+        )
         if target not in LIVE and trigger not in TOLD_WITH_ATTEMPT:
-            self.effects.transitions[-1].ended = sum_up_task(task, was, now)
+            told.ended = sum_up_task(task, was, now)
+        effects.transitions.append(told)
 
     def touch(self, task: LiveTask, now: Now) -> None:
         """Mark a task's state as changed, to be written with the next commit."""
@@ -285,7 +294,7 @@ class State:
         """Something has become ready in a pool: it may start, go before a lease, or be given ahead."""
         if pool.leased:
             pool.contested = True
-        if pool.leased or self.leases or pool.wanting or not pool.is_simple or pool.busy < pool.workers:
+        if pool.leased or self.leases != "never" or pool.wanting or not pool.is_simple or pool.busy < pool.workers:
             self.woken[pool.name] = None
 
     def fold(self, task: LiveTask) -> None:
@@ -305,10 +314,18 @@ class State:
             task.recalled = self.pools[task.pool].recalling = True
             self.effects.actions.append(Revoke(task.id, task.attempt + 1))
 
+    def drop_lease(self, task: LiveTask) -> LivePool:
+        """A task is given ahead no more; its pool. What else became of it is to be written with its own row."""
+        pool = self.pools[task.pool]
+        if pool.leased.pop(task.id, None) is not None:
+            self.effects.leasing.add(pool.name)
+        return pool
+
     def free(self, task: LiveTask) -> None:
         """The process tree of a task is gone: its slots and resources are free for others."""
-        self.pools[task.pool].give_back(task)
-        self.woken[task.pool] = None
+        name = task.pool
+        self.pools[name].give_back(task)
+        self.woken[name] = None
         if task.units is not None:
             self.resources.give_back(task.units)
             task.units = None
@@ -347,6 +364,10 @@ class State:
 
     def finish(self, task: LiveTask, now: Now) -> None:
         """Do what belongs to a final status just got, for this task and for all it decides down the graph."""
+        if task.facts is None or "members" not in task.facts:
+            if not self.graph.has_dependents(task.id):
+                self._leave(task, now)
+                return
         ended = [task]
         while ended:
             one = ended.pop()
@@ -373,7 +394,8 @@ class State:
         task.finished_at = now.wall
         task.due_at = task.due_awake = None
         self.effects.ended.append(task.id)
-        if task.is_occurrence:
+        occurs = task.is_occurrence
+        if occurs:
             self.over.append(task)
         if task.key is not None and self.keys.get(task.key) == task.id:
             del self.keys[task.key]
@@ -384,7 +406,7 @@ class State:
             self.forget_edges(task)
         if task.batch is not None:
             self._count_failure(task.batch, task)
-        if self.incidents.by_pool or task.is_occurrence:
+        if occurs or self.incidents.by_pool:
             self._note(note_end, task, now)
         if task.gathered_by is not None:
             self.deserted.add(task.gathered_by)

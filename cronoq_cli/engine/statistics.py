@@ -17,6 +17,8 @@ THIN_FROM = 1000
 MEDIAN, P90 = 0.5, 0.9
 SAMPLES_FOR_MEDIAN = 3
 SAMPLES_FOR_AHEAD = 3
+STORED_SHARE, STORED_MOST = 0.05, 1000
+"""A kind is stored again with so many more runs, as a share of those stored, or as a number."""
 RECENT_WEIGHT = 0.2
 
 _GOLDEN = 0x9E3779B1
@@ -101,10 +103,12 @@ class RunTime:
     `mean_s` weighs all runs alike, `recent_s` the newest most: it follows a command that has changed.
     """
 
-    __slots__ = ("_median", "_p90", "_samples", "count", "mean_s", "recent_s")
+    __slots__ = ("_median", "_p90", "_samples", "count", "mean_s", "recent_s", "stored")
 
     def __init__(self) -> None:
         self.count = 0
+        self.stored = 0
+        """How many runs it had taken in when it was last stored."""
         self.mean_s = 0.0
         self.recent_s = 0.0
         self._samples: list[float] = []
@@ -171,17 +175,18 @@ class RunTime:
             known._median = Markers(MEDIAN, list(floats[3:8]), list(floats[8:13]))
             known._p90 = Markers(P90, list(floats[13:18]), list(floats[18:23]))
         known.count, known.mean_s, known.recent_s = count, floats[1], floats[2]
+        known.stored = count
         return known
 
 
 class RunTimes:
-    """Learned run times by (pool, kind). `changed`: what was learned since the caller last cleared it, to be stored."""
+    """Learned run times by (pool, kind)."""
 
-    __slots__ = ("_known", "changed")
+    __slots__ = ("_changed", "_known")
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], RunTime] = {}
-        self.changed: set[tuple[str, str]] = set()
+        self._changed: set[tuple[str, str]] = set()
 
     def __iter__(self) -> Iterator[tuple[tuple[str, str], RunTime]]:
         """Everything known, as ((pool, kind), run time)."""
@@ -198,7 +203,20 @@ class RunTimes:
         if known is None:
             known = self._known[key] = RunTime()
         known.learn(run_s)
-        self.changed.add(key)
+        self._changed.add(key)
+
+    def take_news(self) -> dict[tuple[str, str], list[float]]:
+        """What is to be stored of what was learned since the last call.
+
+        Of a kind with few runs each, of one with many only now and then: they say little more than those before."""
+        news = {}
+        for key in self._changed:
+            known = self._known[key]
+            if known.count - known.stored >= min(known.stored * STORED_SHARE, STORED_MOST):
+                known.stored = known.count
+                news[key] = known.to_floats()
+        self._changed.clear()
+        return news
 
     def find_run_time(self, pool: str, kind: str) -> RunTime | None:
         """All that is known of this kind, or None before its first end."""

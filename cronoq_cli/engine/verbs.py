@@ -58,7 +58,7 @@ def cancel_one(
         grace = task.policy.grace_s if grace_s is None else grace_s
         attempt = task.attempt_at_runner
         state.effects.actions.append(Stop(task.id, attempt, task.policy.stop_signal, grace, "cancelled"))
-        state.pools[task.pool].leased.pop(task.id, None)
+        state.drop_lease(task)
         task.leaving = True
         task.stop_cause = "cancelled"
     task.reason = reason

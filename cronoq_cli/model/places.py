@@ -62,8 +62,8 @@ def format_token(store_id: str, task_id: int, attempt: int) -> str:
 
 def parse_token(token: str) -> tuple[str, int, int] | None:
     """Store, task and attempt of a token, or None when it is none."""
-    store_id, _, rest = token.partition(":")
-    task, mark, attempt = rest.partition(":")
-    if not mark or not task.isdecimal() or not attempt.isdecimal():
+    parts = token.split(":")
+    if len(parts) != 3:
         return None
-    return store_id, int(task), int(attempt)
+    store_id, task, attempt = parts
+    return (store_id, int(task), int(attempt)) if task.isdecimal() and attempt.isdecimal() else None

@@ -110,14 +110,15 @@ _STOPS = {
 """What our own stops mean. Behind its kill-at time a task could only wait to fail, so it does not try again."""
 
 
-_SILENT = Report()
+SILENT = Report()
+"""The report of a task that said nothing."""
 _PLAIN_SUCCESS = Verdict(kind=EndKind.SUCCESS)
 
 
 def read_report(lines: list[tuple[str, str]]) -> Report:
     """The report's known names; what is unknown or malformed is passed over, as CI systems do."""
     if not lines:
-        return _SILENT
+        return SILENT
     report = Report(outputs={})
     for name, value in lines:
         if name == "outcome" and value in _OUTCOMES:
@@ -142,7 +143,7 @@ def _read_delay(text: str, before: float | None) -> float | None:
 
 def judge(policy: Policy, end: AttemptEnd, report: Report) -> Verdict:
     """The verdict on one end: why we stopped it, then the task's own word, then the exit code."""
-    if end.exit_code == 0 and end.cause is None and report is _SILENT:
+    if end.exit_code == 0 and end.cause is None and report is SILENT:
         return _PLAIN_SUCCESS
     at_least_s = report.retry_after_s or 0.0
     kind, message = _judge_kind(policy, end, report)

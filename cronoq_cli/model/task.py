@@ -177,7 +177,7 @@ class AttemptRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
     stderr_log: str | None = None
 
 
-class TaskRecord(msgspec.Struct, kw_only=True):
+class TaskRecord(msgspec.Struct):
     """A task as the store keeps it: its spec, and where it stands. One row of the table `tasks`.
 
     `seq` orders a class first in first out (specification section 4); `ready_at` is the first moment it was

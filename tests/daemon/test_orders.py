@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from cronoq_cli.config.loading import parse_settings
@@ -62,7 +63,9 @@ class Desk:
         assert task is not None
         task.units = units
         orders = Orders(scheduler, self.paths, self.settings, "store")
-        return orders.build(Start(task_id, 1, task.pool, task.slots, ahead=False), SentEnvironments())[-1]
+        start = orders.build(Start(task_id, 1, task.pool, task.slots, ahead=False), SentEnvironments())[-1]
+        built: dict[str, Any] = msgspec.to_builtins(start)
+        return built
 
 
 @pytest.fixture

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
 from cronoq_cli.engine.core import Engine
+from cronoq_cli.engine.dispatch import HANDED_OVER
 from cronoq_cli.engine.gathering import Gathering
 from cronoq_cli.engine.lanes import Scoring
 from cronoq_cli.engine.live import LiveTask, Now
@@ -124,6 +125,10 @@ class Shelf:
                 state = msgspec.structs.replace(schedule.state, skips=list(schedule.state.skips))
                 self.schedules[name] = msgspec.structs.replace(schedule, state=state)
 
+    def leased(self) -> set[int]:
+        """The tasks that are given ahead."""
+        return {task_id for stored in self.pools.values() for task_id in cast(list[int], stored.get("leased", []))}
+
     def find_key(self, key: str) -> int | None:
         """The newest task that has or had a key."""
         return max((task.id for task in self.tasks.values() if task.spec.key == key), default=None)
@@ -222,7 +227,7 @@ class Story:
 
     def _make_engine(self, pools: Mapping[str, int | PoolPlan], next_id: int) -> Engine:
         engine = Engine(policy_of, pools, next_id=next_id, scoring=self.scoring)
-        engine.state.leases = self.leases
+        engine.state.leases = "auto" if self.leases else "never"
         if self.runs is not None:
             engine.state.tasks.window, engine.state.tasks.bulk = self.runs
         schedules = engine.state.schedules
@@ -332,8 +337,9 @@ class Story:
         return found
 
     def record(self, task_id: int) -> TaskRecord:
-        """A task as committed."""
-        return self.shelf.tasks[task_id]
+        """A task as committed; that it is given ahead is kept with its pool."""
+        record, ahead = self.shelf.tasks[task_id], self.shelf.leased()
+        return msgspec.structs.replace(record, leased=True, reason=HANDED_OVER) if task_id in ahead else record
 
     def status(self, *ids: int) -> Any:
         """The committed status of one task, or those of several."""

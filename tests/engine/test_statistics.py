@@ -6,6 +6,7 @@ import random
 import statistics
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -139,14 +140,27 @@ def test_how_far_to_give_ahead_follows_the_newest_runs() -> None:
     assert (times.find("default", "true") or 0) > 1
 
 
+def test_of_a_kind_with_many_runs_not_each_is_a_reason_to_store_it_again() -> None:
+    times = RunTimes()
+    written = []
+    for run in range(1, 30_001):
+        times.learn("default", "make", 1.0)
+        if times.take_news():
+            written.append(run)
+    assert written[:20] == [*range(1, 21)]
+    assert max(after - before for before, after in pairwise(written)) == 1000
+    assert len(written) < 200
+
+
 def test_what_was_learned_is_named_for_the_store_and_loaded_again() -> None:
     times = RunTimes()
     times.learn("default", "make", 4)
-    assert times.changed == {("default", "make")}
+    assert times.take_news() == {("default", "make"): [1.0, 4.0, 4.0, 4.0]}
+    assert times.take_news() == {}
     loaded = RunTimes()
     for (pool, kind), known in times:
         loaded.load(pool, kind, known.to_floats())
-    assert loaded.changed == set()
+    assert loaded.take_news() == {}
     found = loaded.find_run_time("default", "make")
     assert found is not None
     assert (found.count, found.mean_s, found.median_s) == (1, 4, 4)

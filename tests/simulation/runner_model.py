@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from cronoq_cli.daemon.orders import OrderMessage
 from cronoq_cli.model.places import parse_token
 from cronoq_cli.wire.runner import VERSION, Event, Order
 
@@ -52,11 +56,11 @@ class Link:
         self._world = world
         self._runner = runner
 
-    def send(self, messages: list[Message]) -> None:
+    def send(self, messages: Sequence[OrderMessage]) -> None:
         """The daemon's side: queue one frame."""
         self._world.seam("order")
         if self.open:
-            self.to_runner.append([dict(message) for message in messages])
+            self.to_runner.append([msgspec.to_builtins(message) for message in messages])
 
     def cut(self) -> None:
         """Both sides will notice; what is under way is lost."""

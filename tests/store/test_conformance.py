@@ -50,7 +50,7 @@ def test_nothing_is_there_at_first(store: Store):
     assert (live.run_times, live.resources) == ({}, {})
 
 
-def test_tasks_given_ahead_are_stored_as_such_whether_they_stand_where_they_stood_or_not(store: Store):
+def test_what_has_changed_of_live_tasks_is_stored_wherever_they_stand(store: Store):
     store.commit(Changes(new=[task(1), task(2), task(3, Status.SCHEDULED), task(4)]))
     ahead = [task(1, leased=True, reason="given"), task(2, seq=9.0, leased=True), task(3, leased=True)]
     store.commit(Changes(updated=[*ahead, task(4, Status.RUNNING)]))

@@ -40,11 +40,6 @@ INSERT_TASK = _insert("INSERT", "tasks", (*_WHOLE, "id"))
 INSERT_PLAIN = _insert("INSERT", "tasks", (*rows.PLAIN, "id"))
 UPDATE_STATE = _update(rows.STATE)
 UPDATE_WHOLE = _update(_WHOLE)
-RESTATE = (
-    "UPDATE tasks SET state = ?, lot = NULL "
-    "WHERE id = ? AND status = ? AND seq = ? AND leaving = 0 AND finished_at IS NULL"
-)
-"""A task's new state, where what it is searched by is as stored."""
 SAVE_ATTEMPT = _insert("INSERT OR REPLACE", "attempts", rows.ATTEMPT)
 SAVE_BATCH = _insert("INSERT OR REPLACE", "batches", rows.BATCH)
 SAVE_EVENT = _insert("INSERT", "events", rows.EVENT)

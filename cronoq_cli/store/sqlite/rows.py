@@ -129,11 +129,6 @@ def encode_state(record: TaskRecord) -> Row:
     return status._value_, live, leaving, record.seq, record.batch, state, finished_at, record.fingerprint
 
 
-def encode_standing(record: TaskRecord) -> Row:
-    """The state of a live task, and by what is seen that its other columns of STATE are as they are stored."""
-    return encode_json(_State(*_state_of(record))), record.id, record.status._value_, record.seq
-
-
 def encode_birth(spec: TaskSpec, env: int | None) -> Row:
     """The columns of BIRTH; `env` is the number of the environment."""
     tags = json.dumps(spec.tags) if spec.tags else None

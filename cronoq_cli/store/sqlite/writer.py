@@ -131,21 +131,13 @@ class SqliteStore(SqliteReader):
         for new in changes.bulks:
             bulk.write_new(db, new, self._find_env_number)
         if changes.updated:
-            self._update(changes.updated)
+            state = [(*rows.encode_state(record), record.id) for record in changes.updated]
+            _write(db, queries.UPDATE_STATE, state)
         if changes.respecced:
             whole = [(*state, *birth, r.id) for r, state, birth in self._encode(changes.respecced)]
             _write(db, queries.UPDATE_WHOLE, whole)
         if changes.attempts:
             _write(db, queries.SAVE_ATTEMPT, map(rows.encode_attempt, changes.attempts))
-
-    def _update(self, records: list[TaskRecord]) -> None:
-        """Those given to the runner ahead mostly stand where they stood: then no index has to be touched for them."""
-        ahead = [record for record in records if record.leased]
-        if ahead:
-            stand = self._db.executemany(queries.RESTATE, map(rows.encode_standing, ahead))
-            if stand.rowcount == len(ahead):
-                records = [record for record in records if not record.leased]
-        _write(self._db, queries.UPDATE_STATE, [(*rows.encode_state(record), record.id) for record in records])
 
     def _insert(self, records: list[TaskRecord]) -> None:
         plain, others = [], []
