@@ -94,6 +94,9 @@ def test_a_follower_reads_its_own_task_however_many_wait(crowded) -> None:
 
 
 def test_descriptors_and_memory_of_the_daemon_stay_as_they_are(crowded) -> None:
+    # A slow moment of the disk would have the daemon open the store once more, for good.
+    crowded.configure("[pools.default]\nworkers = 2\n[daemon]\ncommit = 'thread'\n")
+    crowded.ok("daemon", "restart")
     crowded.ok("run", "--", "true")
 
     def descriptors(pid: int) -> int:
