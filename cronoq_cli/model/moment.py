@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
-from importlib import resources
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronoq_cli.errors import UsageError
@@ -181,6 +180,8 @@ def format_ago(at: float, *, now: float) -> str:
 @lru_cache(maxsize=1)
 def _zone_names() -> frozenset[str]:
     """The names of the zone database, by exact case: a file system may be blind to it."""
+    from importlib import resources  # takes longer to import than all else here, and few name a zone
+
     return frozenset(resources.files("tzdata").joinpath("zones").read_text(encoding="ascii").split())
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import sqlite3
-import tempfile
 
 from cronoq_cli.errors import StoreBusyError, StoreError
 from cronoq_cli.store.sqlite import database, migrate
@@ -93,6 +91,9 @@ def _probe(path: str, mode: str) -> sqlite3.Connection:
 
 def _read_copy(path: str) -> SqliteReader:
     """A reader of a private copy of the store and its -wal, gone with the connection's files unlinked at once."""
+    import shutil  # and with them a dozen modules, which hardly anybody needs
+    import tempfile
+
     directory = tempfile.mkdtemp(prefix="cronoq-")
     try:
         copy = os.path.join(directory, "store.db")
