@@ -34,6 +34,7 @@ _RARE = ("backoff", "retry_on", "no_retry_on", "success_codes", "labels", "uses"
 """What the engine goes by of other specs: usual, and rare."""
 _ALL = (*_ASKING, *_RARE, *_TOLD)
 _all_of = itemgetter(*map(TaskSpec.__struct_fields__.index, _ALL))
+_asked_of = itemgetter(*map(TaskSpec.__struct_fields__.index, _ASKING))
 """Of a spec as a tuple: made at once, it is half the work of looking up one field after the other."""
 
 
@@ -48,6 +49,13 @@ class Alike(NamedTuple):
         if len(self.firsts) == 1:
             return range(len(self.kinds))
         return [place for place, one in enumerate(self.kinds) if one == kind]
+
+
+def asks_for_nothing(newcomer: Newcomer) -> bool:
+    """Whether a newcomer, new for sure, asks for no more than a place in a lane."""
+    if newcomer.edges or newcomer.existing is not None or newcomer.fingerprint or newcomer.reason is not None:
+        return False
+    return bool(_asked_of(astuple(newcomer.spec)) == _ASKED)
 
 
 def find_alike(newcomers: list[Newcomer]) -> Alike | None:
