@@ -59,7 +59,7 @@ class Cycles:
 
     def __init__(self, waiting: int, *, mixed: bool) -> None:
         self.engine = Engine(lambda spec: POLICY, {"default": PLANS[mixed]})
-        self.engine.state.leases = False
+        self.engine.state.leases = "never"
         self.engine.state.resources.configure("db", Semaphore(4))
         self.engine.state.resources.configure("api", Bucket(1e9, 1e9, NOW.awake))
         specs = make_specs(mixed)

@@ -26,5 +26,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--commit`: where the daemons of the acceptance tests make their commits, by their configuration."""
+    """How the daemons of the acceptance tests are configured: where they make their commits, what they give ahead."""
     parser.addoption("--commit", choices=["auto", "loop", "thread"], default="auto")
+    parser.addoption("--leases", choices=["auto", "never", "always"], default="auto")

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from importlib import import_module
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
@@ -33,6 +34,22 @@ VERB_FILES = (
 HIDDEN_FILES = ("candidates",)
 """Those whose verbs are for programs of ours alone."""
 
+OTHER_WORDS = MappingProxyType(
+    {
+        "add": "submit",
+        "log": "logs",
+        "follow": "logs",
+        "status": "ls",
+        "list": "ls",
+        "kill": "cancel",
+        "cron": "recurring",
+        "export": "apply",
+        "restore": "backup",
+        "__complete": "candidates",
+    }
+)
+"""The words that are not named as the file which declares them."""
+
 COLOURS = ("auto", "always", "never")
 
 HELP = "cronoq queues, schedules and repeats shell commands for one user on one machine."
@@ -45,9 +62,10 @@ EXAMPLES = (
 )
 
 
-@lru_cache(maxsize=1)
-def build_command() -> Any:
-    """The command that parses every line: built once, as that takes longer than a thousand lines."""
+@cache
+def build_command(file: str | None = None) -> Any:
+    """The command that parses every line, or those with the verbs of one file: built once, as that takes longer than a
+    thousand lines."""
     app = typer.Typer(
         name="cronoq",
         cls=Verbs,
@@ -60,7 +78,7 @@ def build_command() -> Any:
         subcommand_metavar="COMMAND [ARG]...",
     )
     app.callback()(_begin)
-    for name in (*VERB_FILES, *HIDDEN_FILES):
+    for name in (*VERB_FILES, *HIDDEN_FILES) if file is None else (file,):
         import_module(f"cronoq_cli.commands.{name}").declare(app)
     return typer.main.get_command(app)
 
@@ -93,6 +111,22 @@ def _home(text: str, context: Context) -> str:
     return os.path.join(context.cwd, text)
 
 
+def find_file(argv: Sequence[str]) -> str | None:
+    """The file that declares the verb of a line, where it is known at once: the others need not be there then."""
+    words = iter(argv)
+    for word in words:
+        if word in ("--home", "--color"):
+            next(words, None)
+        elif not word.startswith("-"):
+            return OTHER_WORDS.get(word) or _FILE_OF.get(word)
+        elif not word.startswith(("--home=", "--color=")):
+            return None
+    return None
+
+
+_FILE_OF = {name.replace("_", "-"): name for name in VERB_FILES}
+
+
 def find_home(argv: Sequence[str], cwd: str) -> str | None:
     """The directory that `--home` names in front of the verb: a side must know it before it can ask anybody."""
     words = iter(argv)
@@ -114,8 +148,8 @@ def run_line(argv: Sequence[str], context: Context) -> int:
 
     Raises NeedsClient on the daemon's side for what only the client can do.
     """
-    command = build_command()
     words = [*argv[1:], "--help"] if argv and argv[0] == "help" else list(argv)
+    command = build_command(find_file(words))
     try:
         with command.make_context("cronoq", words, obj=context) as typer_context:
             status = command.invoke(typer_context)

@@ -50,7 +50,7 @@ def restore_engine(snapshot: QueueSnapshot, now: Now, *, empty: bool = False) ->
     """An engine that stands where the store says; with `empty` one with its pools alone, nothing in them."""
     kept = snapshot.kept
     engine = build_engine(snapshot.settings, msgspec.structs.replace(kept, next_id=1) if empty else kept, now)
-    engine.state.leases = False
+    engine.state.leases = "never"
     if not empty:
         tasks = [msgspec.structs.replace(record, leased=False) if record.leased else record for record in kept.tasks]
         pools = {name: {**stored, "leased": []} for name, stored in kept.pools.items()}

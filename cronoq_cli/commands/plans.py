@@ -128,7 +128,7 @@ def plan_notices(settings: Settings) -> dict[str, frozenset[Told]]:
 def plan_totals(settings: Settings) -> TotalsReplanned:
     """What bounds all pools together."""
     daemon = settings.daemon
-    return TotalsReplanned(daemon.total_workers, daemon.share == "strict", daemon.max_pending)
+    return TotalsReplanned(daemon.total_workers, daemon.share == "strict", daemon.max_pending, daemon.leases)
 
 
 def make_resource(resource: ResourceSettings, now: Now) -> Resource:

@@ -71,7 +71,7 @@ def run(
     context.one_task = True
     spec.split = True
     request = build_submission(context, spec, command, ManyOptions(), words or [])
-    request.no_wait = options.no_wait
+    request.no_wait, request.brief = options.no_wait, True
     ids = submitted_ids(ask(context, request))
     if not options.quiet:
         warn_of_own_slot(context, Selector(refs=[str(ids[0])]))

@@ -10,6 +10,8 @@ import os
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+import msgspec
+
 from cronoq_cli.commands.array import Array, parse_array
 from cronoq_cli.commands.batch import Line, parse_batch
 from cronoq_cli.commands.context import Context, NeedsClient
@@ -21,13 +23,14 @@ from cronoq_cli.commands.reading import is_callers_own, read_kept_stdin, read_te
 from cronoq_cli.commands.spec_options import apply_options, check_times, given_options, parse_count, parse_named
 from cronoq_cli.errors import InvalidError, UsageError
 from cronoq_cli.model.ids import HIGHEST_ID
-from cronoq_cli.model.reaction import make_reactions
+from cronoq_cli.model.reaction import REACTIONS, make_reactions
 from cronoq_cli.model.task import TaskSpec
 from cronoq_cli.wire.requests import Submit
 
 MOST_IN_DAEMON = 10_000
 """More tasks than this are put together by the client. Fewer are sooner put together by the daemon than read by it
 from a client's message, and a client that could do it would first have to start."""
+_REACTING = frozenset(REACTIONS)
 MOST_KEPT = 40 * 1024 * 1024
 """Bytes of kept input one submission may carry in all; a message on the socket has a maximum."""
 
@@ -173,16 +176,15 @@ class _Builder:
         self.specs.append(spec)
         if line is not None:
             self.lines.append(line)
-        self.reactions += make_reactions(spec, given, f"#{index}")
+        if not _REACTING.isdisjoint(given):
+            self.reactions += make_reactions(spec, given, f"#{index}")
 
     def add_array(self, command: Command, array: Array) -> None:
         """Add a member for each index."""
         command.put(self.base)
         self.limit = array.limit
         for index in array.indices:
-            spec = copy.copy(self.base)
-            spec.array_index = index
-            self.add(spec, self.given)
+            self.add(msgspec.structs.replace(self.base, array_index=index), self.given)
 
     def add_each(self, command: Command, text: str, where: str) -> None:
         """Add a member for each line."""

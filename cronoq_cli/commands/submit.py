@@ -90,7 +90,7 @@ def submit(
         if answer.follow and not context.one_task:
             raise UsageError("--follow with many tasks", hint="use --wait, or cronoq logs -f ID for one of them")
     request = build_submission(context, spec, command, many, words or [])
-    request.dry_run, request.no_wait = answer.dry_run, answer.no_wait
+    request.dry_run, request.no_wait, request.brief = answer.dry_run, answer.no_wait, not answer.json
     reply = ask(context, request)
     if answer.wait or answer.follow:
         return until_the_end(context, submitted_ids(reply), answer)

@@ -42,6 +42,9 @@ class DaemonSettings(Table, frozen=True, kw_only=True):
     commit: Literal["auto", "loop", "thread"] = "auto"
     """Where commits are made: loop costs least where the disk is fast, thread keeps answers quick where it is slow,
     auto goes by how long they take."""
+    leases: Literal["auto", "never", "always"] = "auto"
+    """Whether the runner gets tasks before a slot is free for them: of kinds that are known to be short, never, or
+    always. What goes before them calls them back. never costs throughput of tasks below 100 ms."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """How much the daemon writes to its log: debug, info, warning or error."""
     total_workers: PositiveCount | None = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from cronoq_cli.config.paths import Paths
@@ -21,7 +22,7 @@ from cronoq_cli.engine.blockers import tell_briefly
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.errors import InvalidError, NotFoundError, TryLaterError
 from cronoq_cli.logs.cap import can_cut
-from cronoq_cli.logs.files import open_regular
+from cronoq_cli.logs.files import read_end
 from cronoq_cli.model.ids import describe_missing, hint_for_id
 from cronoq_cli.model.lifecycle import Status
 from cronoq_cli.model.places import log_places, report_name
@@ -117,28 +118,24 @@ class Desk:
         self, record: TaskRecord, *, attempts: Sequence[AttemptRecord] | None = None, **facts: Any
     ) -> dict[str, Any]:
         """The document of a task, with what only the engine knows: why it waits, its pid, its progress."""
-        live = self.scheduler.find_live(record.id)
+        live, now = self.scheduler.find_live(record.id), self.now()
         pool = self.pool_settings(record.spec.pool)
         if live is not None and live.is_waiting:
-            record.reason = self.explain_waiting(live)
-            facts.setdefault("edges", self._list_open_edges(live.id))
+            record.reason = tell_briefly(self.scheduler.engine.state, live, now)
+            if live.open_edges or record.spec.after:
+                facts.setdefault("edges", self._list_open_edges(live.id))
         if record.status is Status.RUNNING:
             record.progress = self._read_progress(record) or record.progress
             facts.setdefault("expected_s", self._find_expected_s(record))
         record.log = self.find_log(record)
         for attempt in attempts or ():
             attempt.log, attempt.stderr_log = self.find_logs(record, attempt.number)
-        facts["defaults"] = Defaults(
-            shell=pool.shell or DEFAULT_SHELL,
-            retries=pool.retries or 0,
-            timeout_s=pool.timeout_s,
-            on_lost=pool.on_lost or "count",
-        )
+        facts["defaults"] = _find_defaults(pool.shell, pool.retries, pool.timeout_s, pool.on_lost)
         if attempts is not None:
             facts["attempts"] = attempts
         if record.batch is not None:
             facts["batch_end"] = self._find_batch_end(record.batch)
-        return describe_task(record, now=self.now().wall, pid=None if live is None else live.pid, **facts)
+        return describe_task(record, now=now.wall, pid=None if live is None else live.pid, **facts)
 
     def _list_open_edges(self, task_id: int) -> list[Edge]:
         """What a task waits for; what has been met meanwhile, but is not committed, stands there too."""
@@ -179,11 +176,14 @@ class Desk:
         """The last progress a running task has reported; its report file is read when somebody asks."""
         path = os.path.join(self.paths.logs_dir, report_name(record.id, record.attempt))
         try:
-            with open_regular(path, follow=False) as stream:
-                size = stream.seek(0, os.SEEK_END)
-                stream.seek(max(0, size - _REPORT_TAIL))
-                lines = stream.read(_REPORT_TAIL).decode("utf-8", "replace").split("\n")
+            lines = read_end(path, _REPORT_TAIL).decode("utf-8", "replace").split("\n")
         except OSError:
             return None
         found = [line.removeprefix("progress=") for line in lines[:-1] if line.startswith("progress=")]
         return found[-1].strip() if found else None
+
+
+@lru_cache(maxsize=256)
+def _find_defaults(shell: str | None, retries: int | None, timeout_s: float | None, on_lost: str | None) -> Defaults:
+    """What a pool that says this gives its tasks."""
+    return Defaults(shell or DEFAULT_SHELL, retries or 0, timeout_s, on_lost or "count")

@@ -1,24 +1,45 @@
-"""What commands load only when they need it: a daemon has it all before it is ready, so that a reinstall under it does
-no harm. Nothing else is done here.
+"""What a daemon imports only when it listens already: the first answer does not wait for it, and no later request has
+to, nor meets a reinstalled package. Nothing else is done here.
 """
 
 from __future__ import annotations
 
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import import_module
 
+from cronoq_cli.commands.app import HIDDEN_FILES, VERB_FILES, build_command
 from cronoq_cli.engine.cron import parse_cron
 from cronoq_cli.model.moment import load_zone
+
+log = logging.getLogger(__name__)
 
 LATER = (
     "concurrent.futures.thread",  # of asyncio.to_thread
     "cronoq_cli.commands.render.schedule_plan",
     "cronoq_cli.engine.recurrence",
 )
+"""What commands and handlers load only when they need it."""
 
 
-def finish() -> None:
-    """Import it, and what comes with the first use: the list of zones, and the parser of expressions."""
+def list_steps() -> Iterator[Callable[[], object]]:
+    """All of it in small steps, and what comes with the first use: the parsers of the verbs, the list of zones, and the
+    parser of expressions."""
+    for name in (*VERB_FILES, *HIDDEN_FILES):
+        yield partial(build_command, name)
     for name in LATER:
-        import_module(name)
-    load_zone("UTC")
-    parse_cron("@daily")
+        yield partial(import_module, name)
+    yield partial(load_zone, "UTC")
+    yield partial(parse_cron, "@daily")
+
+
+async def finish() -> None:
+    """Import it; what has come for the loop meanwhile has its turn between any two steps."""
+    for step in list_steps():
+        try:
+            step()
+        except ImportError as error:  # the package is taken away, or replaced, at this moment: who needs it is told
+            log.error("a part of cronoq could not be loaded: %s", error)
+        await asyncio.sleep(0)

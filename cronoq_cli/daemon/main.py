@@ -17,7 +17,6 @@ import sys
 import time
 from collections.abc import Sequence
 
-from cronoq_cli.commands.app import build_command
 from cronoq_cli.config.loading import load_settings
 from cronoq_cli.config.mounts import find_network_file_system
 from cronoq_cli.config.paths import Paths, find_paths, prepare_dirs
@@ -79,6 +78,7 @@ class _Readiness:
 
 def main(argv: Sequence[str]) -> int:
     """Run the daemon until it is stopped; the exit status."""
+    gc.set_threshold(GARBAGE_THRESHOLD)
     try:
         options = parse_options(argv)
         paths = find_paths(options.home, os.environ)
@@ -93,8 +93,6 @@ def main(argv: Sequence[str]) -> int:
         prepare_dirs(paths)
         settings = load_settings(paths.config_file)
         open_log(paths.daemon_log, settings.daemon.log_level, foreground=options.foreground)
-        build_command()
-        imports.finish()
         selector = LateSelector()
         with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(selector)) as runner:
             return runner.run(_Daemon(options, paths, settings, ready, selector).run())
@@ -166,6 +164,7 @@ class _Daemon:
         announce_ready(self._ready.take(), about)
         self._notifier.tell_ready("waiting as a standby")
         self._notifier.watch(asyncio.get_running_loop())
+        await imports.finish()  # it may wait until after a reinstall
         await self._wait_for_lead()
         self._notifier.close()
 
@@ -198,7 +197,8 @@ class _Daemon:
         runners = Runners(scheduler, orders, self._paths, epoch)
         desk = Desk(scheduler, self._settings, self._paths)
         self._desk = desk
-        daemon = Service(desk, orders, runners, epoch, time.time(), resumed=len(scheduler.engine.list_ids()))
+        resumed = sum(sum(counts.values()) for counts in scheduler.list_counts().values())
+        daemon = Service(desk, orders, runners, epoch, time.time(), resumed=resumed)
         daemon.set_aside = len(set_aside)
         daemon.notifier = self._notifier
         hooks_log = open_hooks_log(self._paths.hooks_log)
@@ -221,13 +221,14 @@ class _Daemon:
             watch.start()
             hooks.start()
             self._listen_to_signals(daemon, server)
-            self._settle_in()
             self._lock.note_serving(self._paths.socket)
             announce_ready(self._ready.take(), {**daemon.describe(), "was_stopped": was_stopped})
             self._notifier.tell_ready("running")
             self._notifier.watch(asyncio.get_running_loop())
             log.info("running, epoch %d, pid %d, %d tasks live", epoch, os.getpid(), daemon.resumed)
+            settling = asyncio.get_running_loop().create_task(self._settle_in())
             await daemon.over.wait()
+            settling.cancel()
             pruner.stop()
             machine.stop()
             watch.stop()
@@ -285,11 +286,12 @@ class _Daemon:
         if not daemon.is_over:
             server.reopen()
 
-    def _settle_in(self) -> None:
-        """What lives long is looked at by the collector no more."""
+    async def _settle_in(self) -> None:
+        """Import the rest; what lives long is looked at by the collector no more."""
+        await imports.finish()
         gc.collect()
         gc.freeze()
-        gc.set_threshold(GARBAGE_THRESHOLD)
+        log.info("everything is loaded")
 
     async def _end(self, server: Server, daemon: Service, store: SqliteStore) -> None:
         """Answer what is owed, close the socket, part from the runners, give up the lead."""

@@ -34,8 +34,18 @@ _RARE = ("backoff", "retry_on", "no_retry_on", "success_codes", "labels", "uses"
 """What the engine goes by of other specs: usual, and rare."""
 _ALL = (*_ASKING, *_RARE, *_TOLD)
 _all_of = itemgetter(*map(TaskSpec.__struct_fields__.index, _ALL))
-_asked_of = itemgetter(*map(TaskSpec.__struct_fields__.index, _ASKING))
 """Of a spec as a tuple: made at once, it is half the work of looking up one field after the other."""
+
+
+def read_whole(spec: TaskSpec) -> tuple[Any, ...]:
+    """All that the engine goes by of a spec: tasks for which it is equal are alike."""
+    whole: tuple[Any, ...] = _all_of(astuple(spec))
+    return whole
+
+
+def asks_for_more(whole: tuple[Any, ...]) -> bool:
+    """Whether a spec asks for more than a place in a lane."""
+    return whole[: len(_ASKED)] != _ASKED
 
 
 class Alike(NamedTuple):
@@ -55,7 +65,7 @@ def asks_for_nothing(newcomer: Newcomer) -> bool:
     """Whether a newcomer, new for sure, asks for no more than a place in a lane."""
     if newcomer.edges or newcomer.existing is not None or newcomer.fingerprint or newcomer.reason is not None:
         return False
-    return bool(_asked_of(astuple(newcomer.spec)) == _ASKED)
+    return not asks_for_more(read_whole(newcomer.spec))
 
 
 def find_alike(newcomers: list[Newcomer]) -> Alike | None:
@@ -66,9 +76,9 @@ def find_alike(newcomers: list[Newcomer]) -> Alike | None:
     for index, newcomer in enumerate(newcomers):
         if newcomer.edges or newcomer.existing is not None or newcomer.fingerprint or newcomer.reason is not None:
             return None
-        whole = _all_of(astuple(newcomer.spec))
+        whole = read_whole(newcomer.spec)
         if whole != last:  # most are as the one before
-            if whole[: len(_ASKED)] != _ASKED:
+            if asks_for_more(whole):
                 return None
             last = whole
             number = numbers.setdefault(repr(whole), len(alike.firsts))
@@ -127,8 +137,8 @@ def _add_run(state: State, sample: LiveTask, ids: Sequence[int], shift: float) -
     state.wake_for_ready(pool)
 
 
-def restore_run(sample: LiveTask, ids: Sequence[int], pool: LivePool) -> None:
-    """Queue tasks again that are like the sample, which is one of them."""
-    run = Run(sample, ids, sample.submitted_at, sample.seq - sample.id)
+def restore_run(sample: LiveTask, ids: Sequence[int], at: float | Sequence[float], pool: LivePool) -> None:
+    """Queue tasks again that are like the sample, which is one of them; `at`: when they were submitted."""
+    run = Run(sample, ids, at, sample.seq - sample.id)
     pool.enter_run(run)
     pool.lanes.add_run(run)

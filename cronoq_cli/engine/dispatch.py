@@ -77,7 +77,7 @@ def _fill_jointly(state: State, pools: list[LivePool], now: Now) -> None:
 
 def _fill_ahead(state: State, pool: LivePool, now: Now) -> None:
     """Give orders ahead of need, where nothing but the order of one pool decides."""
-    if not state.leases or state.several_runners or state.pinned:
+    if state.leases == "never" or state.several_runners or state.pinned:
         return
     if not pool.is_simple or pool.plan.fair_share or pool.reserves:
         return
@@ -175,7 +175,7 @@ def _give_ahead(state: State, pool: LivePool, now: Now) -> None:
             return
         if task.policy is not policy:
             policy = task.policy
-            most = decide_ahead(pool.workers, state.run_times.find(pool.name, policy.kind))
+            most = decide_ahead(pool.workers, state.run_times.find(pool.name, policy.kind), state.leases)
         if len(leased) >= most:
             return
         task.leased, task.reason = True, HANDED_OVER

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush, heapreplace, merge
 from itertools import islice
-from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar
 
 from cronoq_cli.engine.live import DEADLINE, FIXED, PLAIN, READY, LaneName, LiveTask, Rank
 from cronoq_cli.engine.runs import Run, Standing, Tasks, begin_run
 
+T = TypeVar("T")
 Place = tuple[bool, float, float]
 """Whether its fixed start has come, its score, and its sequence negated: the greatest starts first."""
 
@@ -139,21 +139,52 @@ class Lane:
         return [self._tasks[task.id] for task in self.first(count)]
 
     def _walk(self) -> Iterator[tuple[Rank, LiveTask]]:
-        if not self._runs:
-            return self._walk_heap()
-        return merge(self._walk_heap(), *(_walk_run(run) for _, run in self._runs), key=itemgetter(0))
+        return _merge(self._walk_heap(), _in_order(self._runs)) if self._runs else self._walk_heap()
 
     def _walk_heap(self) -> Iterator[tuple[Rank, LiveTask]]:
-        heap = self._heap
-        frontier = [(heap[0], 0)] if heap else []
-        while frontier:
-            entry, at = heappop(frontier)
+        for entry in _in_order(self._heap):
             task = self._tasks.find_made(entry[-1])
             if task is not None and task.entry is entry and task.status is READY:
                 yield entry, task
-            for child in (2 * at + 1, 2 * at + 2):
-                if child < len(heap):
-                    heappush(frontier, (heap[child], child))
+
+
+def _in_order(heap: list[T]) -> Iterator[T]:
+    """What a heap holds, the least first, and no more of it looked at than is asked for."""
+    frontier = [(heap[0], 0)] if heap else []
+    while frontier:
+        entry, at = heappop(frontier)
+        yield entry
+        for child in (2 * at + 1, 2 * at + 2):
+            if child < len(heap):
+                heappush(frontier, (heap[child], child))
+
+
+def _merge(
+    line: Iterator[tuple[Rank, LiveTask]], runs: Iterator[tuple[Standing, Run]]
+) -> Iterator[tuple[Rank, LiveTask]]:
+    """A line and runs as one line; a run that stands behind all that is asked for is not looked into.
+
+    `runs` come in their order, each no later than its first task stands."""
+    begun = [(rank, 0, task, line) for rank, task in islice(line, 1)]
+    for number, (standing, run) in enumerate(runs, 1):
+        while begun and begun[0][0] < standing:
+            yield _step(begun)
+        one = _walk_run(run)
+        for rank, task in islice(one, 1):
+            heappush(begun, (rank, number, task, one))
+    while begun:
+        yield _step(begun)
+
+
+def _step(begun: list[tuple[Rank, int, LiveTask, Iterator[tuple[Rank, LiveTask]]]]) -> tuple[Rank, LiveTask]:
+    """Take the first of the lines that are begun."""
+    rank, number, task, line = begun[0]
+    for following, behind in islice(line, 1):
+        heapreplace(begun, (following, number, behind, line))
+        break
+    else:
+        heappop(begun)
+    return rank, task
 
 
 def _walk_run(run: Run) -> Iterator[tuple[Rank, LiveTask]]:

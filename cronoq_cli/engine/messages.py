@@ -18,7 +18,7 @@ from cronoq_cli.engine.edge_changes import EdgeChanges
 from cronoq_cli.engine.gathering import GroupTemplate
 from cronoq_cli.engine.lanes import Scoring
 from cronoq_cli.engine.live import LiveTask
-from cronoq_cli.engine.pools import PoolPlan
+from cronoq_cli.engine.pools import Leases, PoolPlan
 from cronoq_cli.engine.resources import Resource
 from cronoq_cli.model.lifecycle import Status
 from cronoq_cli.model.notice import Incident, Notice, Told
@@ -276,11 +276,12 @@ class RulesReplanned:
 
 @dataclass(slots=True)
 class TotalsReplanned:
-    """The bounds of all pools together were read anew: workers (None: no bound), how they are shared, waiting tasks."""
+    """What holds for all pools was read anew: workers (None: no bound), how they are shared, waiting tasks, leases."""
 
     workers: int | None = None
     strict: bool = False
     max_pending: int | None = None
+    leases: Leases = "auto"
 
 
 @dataclass(slots=True)
@@ -496,7 +497,7 @@ class Effects(msgspec.Struct, eq=False):
     """What one or many events changed, to be committed together, and the actions to perform after that.
 
     `touched`: tasks whose state changed, by id; `new`, `edited`: the specs of those that are new or were edited.
-    `bulks`: new tasks by the thousand, which are in neither.
+    `bulks`: new tasks by the hundred, which are in neither.
     `schedules`: those that changed, None: removed; `passed`: slots that became no task, by schedule, first and status.
     """
 

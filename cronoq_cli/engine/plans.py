@@ -71,6 +71,7 @@ def _replan_groups(pool: LivePool, plan: PoolPlan) -> None:
 def apply_totals_replanned(state: State, event: TotalsReplanned, now: Now) -> None:
     """Other bounds for all pools together; what runs goes on."""
     state.max_pending = event.max_pending
+    state.leases = event.leases
     state.note_plans()
     state.total = None if event.workers is None else TotalWorkers(event.workers, strict=event.strict)
     for pool in state.pools.values():

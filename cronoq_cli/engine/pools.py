@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from cronoq_cli.engine.autoscale import AutoscaleSettings, MachineLimits, ScaleState
 from cronoq_cli.engine.demand import WORKERS
@@ -20,6 +21,8 @@ from cronoq_cli.engine.reservations import Reservation, Reservations
 from cronoq_cli.engine.runs import Run, Tasks
 from cronoq_cli.model.lifecycle import FINAL, LIVE, WAITING, Status
 
+Leases = Literal["auto", "never", "always"]
+"""Whether orders are given ahead of need: for tasks of kinds that are known to be short, not at all, or for all."""
 AHEAD_WINDOW_S = 0.25
 """How much work, by learned run times, may stand at the runner ahead of need."""
 AHEAD_MOST = 64
@@ -384,8 +387,10 @@ def may_go_ahead(task: LiveTask) -> bool:
     return not (task.facts and "members" in task.facts)  # of a group's task it is decided at its start who they are
 
 
-def decide_ahead(workers: int, run_s: float | None) -> int:
+def decide_ahead(workers: int, run_s: float | None, leases: Leases) -> int:
     """How many tasks of a kind with this learned run time may stand at the runner ahead of need; 0: none of them."""
-    if run_s is None or run_s > AHEAD_SHORT_S:
+    if leases == "always":
+        return AHEAD_MOST
+    if run_s is None or run_s > AHEAD_SHORT_S or leases == "never":
         return 0
     return min(AHEAD_MOST, max(1, int(workers * AHEAD_WINDOW_S / max(run_s, 0.001))))

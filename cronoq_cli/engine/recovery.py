@@ -15,6 +15,7 @@ from cronoq_cli.engine.core import Engine
 from cronoq_cli.engine.dispatch import HANDED_OVER
 from cronoq_cli.engine.fixed import arm_expiry, restore_reservation
 from cronoq_cli.engine.graph import decide_edge
+from cronoq_cli.engine.kept_runs import split_records
 from cronoq_cli.engine.live import LiveTask, Now
 from cronoq_cli.engine.pools import LivePool, WorkerSet, set_of
 from cronoq_cli.engine.state import State, describe_unmet
@@ -24,10 +25,17 @@ from cronoq_cli.model.task import Batch, Edge, TaskRecord
 
 
 class KeptRun(Protocol):
-    """Ready tasks that are alike: their ids, ascending, and the record of the first."""
+    """Ready tasks that are alike."""
 
-    ids: Sequence[int]
-    record: TaskRecord
+    @property
+    def ids(self) -> Sequence[int]:
+        """Their ids, ascending."""
+        ...
+
+    @property
+    def record(self) -> TaskRecord:
+        """That of the first."""
+        ...
 
 
 class Kept(Protocol):
@@ -58,8 +66,10 @@ def restore(engine: Engine, kept: Kept, now: Now) -> list[int]:
             state.pools[name].meter.restore(stored.get("meter"))
     for batch in kept.batches:
         state.add_batch(batch)
-    apart = [record for run in kept.runs if not _restore_run(state, run) for record in _expand(run)]
-    orphans = [record.id for record in (*kept.tasks, *apart) if _restore_task(state, record, now)]
+    apart = [record for run in kept.runs if not _restore_run(state, run, None) for record in _expand(run)]
+    runs, others = split_records(kept.tasks, state.tasks.window)
+    apart += [record for run in runs if not _restore_run(state, run, run.at) for record in run.records]
+    orphans = [record.id for record in (*others, *apart) if _restore_task(state, record, now)]
     for edge in kept.edges:
         _restore_edge(state, edge)
     for task in list(state.tasks.made()):
@@ -72,20 +82,26 @@ def restore(engine: Engine, kept: Kept, now: Now) -> list[int]:
     return orphans
 
 
-def _restore_run(state: State, run: KeptRun) -> bool:
-    """Take tasks in as a run; False when they cannot start as things are sized and named now: each is judged then."""
+def _restore_run(state: State, run: KeptRun, at: Sequence[float] | None) -> bool:
+    """Take tasks in as a run; False when they cannot start as things are sized and named now: each is judged then.
+
+    `at`: when each was submitted, None: all of them with the first."""
     record, pool = run.record, state.pools.get(run.record.spec.pool)
     sample = LiveTask.from_record(record, state.policy_of(record.spec))
     if pool is None or not sample.is_as_submitted or not state.fits(sample, pool):
         return False
+    if record.batch is not None and record.batch not in state.batches:
+        return False
     state.intern(sample)
+    ids = run.ids
     if record.batch is not None:
         sample.join(record.batch, state.batches.get(record.batch))
         if sample.batch is not None:
-            sample.batch.kept += len(run.ids) - 1
-    restore_run(sample, run.ids, pool)
-    state.next_id = max(state.next_id, run.ids[-1] + 1)
-    state.last_seq = max(state.last_seq, run.ids[-1] + sample.seq - sample.id)
+            sample.batch.kept += len(ids) - 1
+    restore_run(sample, ids, sample.submitted_at if at is None else at, pool)
+    state.next_id = max(state.next_id, ids[-1] + 1)
+    state.first_seq = min(state.first_seq, sample.seq)
+    state.last_seq = max(state.last_seq, ids[-1] + sample.seq - sample.id)
     return True
 
 

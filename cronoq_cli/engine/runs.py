@@ -18,7 +18,7 @@ WINDOW = 64
 """Objects in a lane behind which newcomers join runs."""
 MOST = 4096
 """Tasks of a run that grows one by one: its memory is given back when the last of them has left."""
-BULK = 1001
+BULK = 101
 """Tasks of a submission that come as runs from the beginning."""
 NEVER = 1 << 62
 """For `Tasks.window` and `Tasks.bulk`."""

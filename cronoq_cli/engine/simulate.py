@@ -108,7 +108,7 @@ class Simulation:
     def _begin(self) -> None:
         self._begun = True
         state = self.engine.state
-        state.leases = False
+        state.leases = "never"
         state.tasks.bulk = NEVER
         for pool in state.pools.values():
             self._uses[pool.name] = PoolUse(pool.name, pool.capacity)

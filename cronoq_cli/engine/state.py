@@ -18,7 +18,7 @@ from cronoq_cli.engine.lanes import Place, Scoring
 from cronoq_cli.engine.live import BLOCKED, READY, RETRYING, RUNNING, SCHEDULED, LiveBatch, LiveTask, Now
 from cronoq_cli.engine.messages import Effects, Revoke
 from cronoq_cli.engine.notices import Incidents, note_end, note_start
-from cronoq_cli.engine.pools import LivePool
+from cronoq_cli.engine.pools import Leases, LivePool
 from cronoq_cli.engine.resources import Resources
 from cronoq_cli.engine.runs import Tasks
 from cronoq_cli.engine.schedules import Schedules
@@ -60,7 +60,7 @@ class State:
     """Nothing is given ahead then: what starts by itself in one runner would not see what the other runs."""
     runner_trouble: str | None = None
     """Why there is no runner; None where none is missing, or it is only awaited."""
-    leases: bool = True
+    leases: Leases = "auto"
     """Whether orders may be given to the runner ahead of need at all."""
     pinned: set[int] = field(default_factory=set)
     """Tasks whose leases were called back for a change: nothing is given ahead until the change is made."""
@@ -294,7 +294,7 @@ class State:
         """Something has become ready in a pool: it may start, go before a lease, or be given ahead."""
         if pool.leased:
             pool.contested = True
-        if pool.leased or self.leases or pool.wanting or not pool.is_simple or pool.busy < pool.workers:
+        if pool.leased or self.leases != "never" or pool.wanting or not pool.is_simple or pool.busy < pool.workers:
             self.woken[pool.name] = None
 
     def fold(self, task: LiveTask) -> None:

@@ -74,15 +74,29 @@ def find_cut(file: BinaryIO) -> tuple[int, int]:
     return (HEAD_KEPT, end) if end > HEAD_KEPT else (0, 0)
 
 
-def open_regular(path: str | bytes, *, follow: bool = True) -> BinaryIO:
-    """An ordinary file for reading, unbuffered. Raises OSError for all else, and without `follow` for a link: whoever
-    opens a pipe that somebody has put in the place of a file waits for ever."""
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
-    descriptor = os.open(path, flags)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+def open_regular(path: str | bytes) -> BinaryIO:
+    """An ordinary file for reading, unbuffered. Raises OSError for all else: whoever opens a pipe that somebody has put
+    in the place of a file waits for ever."""
+    return open(_open_regular(path)[0], "rb", buffering=0)
+
+
+def _open_regular(path: str | bytes, flags: int = 0) -> tuple[int, int]:
+    """Descriptor and size of an ordinary file."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | flags)
+    about = os.fstat(descriptor)
+    if not stat.S_ISREG(about.st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "not an ordinary file", os.fsdecode(path))
-    return open(descriptor, "rb", buffering=0)
+    return descriptor, about.st_size
+
+
+def read_end(path: str | bytes, most: int) -> bytes:
+    """The last bytes of an ordinary file that is no link, `most` of them at most. Raises OSError for all else."""
+    descriptor, size = _open_regular(path, os.O_NOFOLLOW)
+    try:
+        return os.pread(descriptor, most, max(0, size - most)) if size else b""
+    finally:
+        os.close(descriptor)
 
 
 def measure_log(path: str) -> tuple[int | None, int]:

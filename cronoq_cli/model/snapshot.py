@@ -96,7 +96,6 @@ class PoolFacts(TypedDict, total=False):
 
 
 _NO_DEFAULTS = Defaults()
-_DAY_MS = 86_400_000
 
 
 def describe_task(record: TaskRecord, **facts: Unpack[TaskFacts]) -> dict[str, Any]:
@@ -188,15 +187,19 @@ def _whole(number: float) -> float | int:
 
 
 def _time(at: float | None) -> str | None:
-    """As `format_utc`, but the calendar is asked once a day: a listing has many moments of few days."""
+    """As `format_utc`, but text is made once a second: a listing has many moments of few seconds."""
     if at is None:
         return None
-    day, millis = divmod(round(at * 1000), _DAY_MS)
-    seconds, millis = divmod(millis, 1000)
-    minutes, second = divmod(seconds, 60)
-    hour, minute = divmod(minutes, 60)
-    fraction = f".{millis:03d}" if millis else ""
-    return f"{_day(day)}{hour:02d}:{minute:02d}:{second:02d}{fraction}Z"
+    second, millis = divmod(round(at * 1000), 1000)
+    return f"{_second(second)}.{millis:03d}Z" if millis else f"{_second(second)}Z"
+
+
+@lru_cache(maxsize=4096)
+def _second(number: int) -> str:
+    minutes, second = divmod(number, 60)
+    hours, minute = divmod(minutes, 60)
+    day, hour = divmod(hours, 24)
+    return f"{_day(day)}{hour:02d}:{minute:02d}:{second:02d}"
 
 
 @lru_cache(maxsize=1024)

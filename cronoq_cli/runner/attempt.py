@@ -10,6 +10,7 @@ from cronoq_cli.wire.runner import Message, encode_text, format_message, format_
 
 _GRACE_S: Final = 10.0
 _STOP_SIGNAL: Final = 15
+_LIMITS: Final = frozenset({"timeout_s", "kill_at", "heartbeat_s"})
 
 
 class Exit(NamedTuple):
@@ -59,6 +60,7 @@ class Attempt:
         "logs",
         "order",
         "pid",
+        "quoted",
         "report",
         "slot",
         "started_at",
@@ -72,6 +74,8 @@ class Attempt:
 
     def __init__(self, order: Message, environment: Environment | None) -> None:
         self.token: str = order["token"]
+        self.quoted = format_text(self.token)
+        """The token as JSON: every record has it."""
         self.lane: str = order.get("lane") or ""
         self.width = int(order.get("width", 1))
         self.order: Message | None = order
@@ -80,8 +84,7 @@ class Attempt:
         grace_s = order.get("grace_s")
         self.grace_s = _GRACE_S if grace_s is None else float(grace_s)
         self.kill_leftovers = order.get("leftovers") == "kill"
-        limits = tuple(_parse_limit(order.get(name)) for name in ("timeout_s", "kill_at", "heartbeat_s"))
-        self.limits = limits if limits != (None, None, None) else None
+        self.limits = None if _LIMITS.isdisjoint(order) else _parse_limits(order)
         self.begin = ""
         self.logs: tuple[bytes, ...] = ()
         log_cap = order.get("log_cap")
@@ -100,16 +103,27 @@ class Attempt:
         self.timers: dict[str, Any] | None = None
 
 
-def _parse_limit(value: Any) -> float | None:
-    return None if value is None else float(value)
+def _parse_limits(order: Message) -> tuple[float | None, ...]:
+    limits = order.get("timeout_s"), order.get("kill_at"), order.get("heartbeat_s")
+    return tuple(None if value is None else float(value) for value in limits)
 
 
-def format_begin(attempt: Attempt, now: float) -> str:
-    """The journal's line that is written before the spawn: the stop ladder and what a later end needs."""
+def format_moment(seconds: float) -> str:
+    """A time as JSON to the microsecond: by whole numbers, since so many decimals of a float take ten times as long."""
+    if seconds < 1:
+        return f"{seconds:.6f}"
+    digits = str(int(seconds * 1e6))
+    return f"{digits[:-6]}.{digits[-6:]}"
+
+
+def format_begin(attempt: Attempt, at: str, awake: str) -> str:
+    """The journal's line that is written before the spawn: the stop ladder and what a later end needs.
+
+    `at` and `awake`: the wall clock and CLOCK_MONOTONIC, as texts."""
     order = attempt.order or {}
     return (
-        f'{{"record":"begin","token":{format_text(attempt.token)},"stop_signal":{attempt.stop_signal},'
-        f'"grace_s":{attempt.grace_s!r},"at":{now!r},"awake":{time.monotonic()!r},'
+        f'{{"record":"begin","token":{attempt.quoted},"stop_signal":{attempt.stop_signal},'
+        f'"grace_s":{attempt.grace_s!r},"at":{at},"awake":{awake},'
         f'"log":{format_text(order.get("log"))},"stderr_log":{format_text(order.get("stderr_log"))},'
         f'"report":{format_text(order.get("report"))}}}'
     )
@@ -122,10 +136,10 @@ def format_pid(attempt: Attempt) -> str:
 
 def format_started(attempt: Attempt) -> str:
     """The report of a start, also told in a hello."""
-    at = "null" if attempt.started_at is None else repr(attempt.started_at)
+    at = _format_start(attempt)
     pid = "null" if attempt.pid is None else attempt.pid
     slot = "null" if attempt.slot is None else attempt.slot
-    return f'{{"event":"started","token":{format_text(attempt.token)},"pid":{pid},"at":{at},"slot":{slot}}}'
+    return f'{{"event":"started","token":{attempt.quoted},"pid":{pid},"at":{at},"slot":{slot}}}'
 
 
 def format_ended(attempt: Attempt, outcome: Outcome) -> str:
@@ -142,16 +156,19 @@ def format_ended(attempt: Attempt, outcome: Outcome) -> str:
     elif outcome.run_s is not None:
         run_s = outcome.run_s
     at = time.time() if exited is None else exited.at
-    start = "null" if attempt.started_at is None else repr(attempt.started_at)
     return (
-        f'{{"event":"ended","token":{format_text(attempt.token)},"started_at":{start},"ended_at":{at!r},'
-        f'"run_s":{run_s:.6f},"pid":{_format_number(attempt.pid)},"exit_code":{_format_number(code)},'
+        f'{{"event":"ended","token":{attempt.quoted},"started_at":{_format_start(attempt)},'
+        f'"ended_at":{format_moment(at)},"run_s":{run_s:.6f},"pid":{_format_number(attempt.pid)},"exit_code":{_format_number(code)},'
         f'"signal":{_format_number(number)},"core":{"true" if core else "false"},'
         f'"cause":{format_text(attempt.cause)},"error":{_format_error(error)},'
         f'"report":{format_value(outcome.report) if outcome.report else "[]"},'
         f'"cpu_user_s":{usage[0]:.6f},"cpu_system_s":{usage[1]:.6f},"max_rss":{usage[2]},'
         f'"log_size":{outcome.log_size},"left_behind":{attempt.left_behind}}}'
     )
+
+
+def _format_start(attempt: Attempt) -> str:
+    return "null" if attempt.started_at is None else format_moment(attempt.started_at)
 
 
 def _format_number(value: int | None) -> str:

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from cronoq_cli.wire.runner import encode_text
 
 # What execvp of the C library takes for a PATH that is not set.
-_DEFAULT_PATH: Final = b"PATH=/bin:/usr/bin"
+_DEFAULT_PATH: Final = "PATH=/bin:/usr/bin"
 
-Variables = dict[bytes, bytes]
+Variables = dict[str, str]
 """Whole `NAME=VALUE` strings by name, as they go to a process."""
+
+
+class NulError(ValueError):
+    """A text that cannot be a C string: it has a NUL within."""
 
 
 def read_variables(texts: Collection[str]) -> Variables:
     """These `NAME=VALUE` by name; what cannot be in an environment, without a name, sign or with a NUL, is left out."""
-    whole = "\0".join(texts)
-    if whole.count("\0") >= len(texts):
-        whole = "\0".join(text for text in texts if "\0" not in text)
     found = {}
-    for variable in encode_text(whole).split(b"\0"):
-        name, sign, _ = variable.partition(b"=")
-        if sign and name:
+    for variable in texts:
+        name, sign, _ = variable.partition("=")
+        if sign and name and "\0" not in variable:
             found[name] = variable
     return found
 
@@ -31,19 +32,37 @@ def read_variables(texts: Collection[str]) -> Variables:
 class CStrings:
     """An array of C strings as execve takes it; those of `first` stand before the others and are not copied."""
 
-    __slots__ = ("_first", "_pointers", "_text")
+    __slots__ = ("_lengths", "_pointers", "_text", "first", "strings")
 
-    def __init__(self, strings: Iterable[bytes], first: CStrings | None = None) -> None:
-        """No string may hold a NUL."""
-        strings = list(strings)
-        self._first = first
-        self._text = array("b", b"\0".join(strings) + b"\0")
-        self._pointers: array[int] = array("L") if first is None else first._pointers[:-1]
+    def __init__(self, texts: Collection[str], first: CStrings | None = None) -> None:
+        """Raises NulError, and UnicodeEncodeError for a surrogate that stands for no byte."""
+        whole = encode_text("\0".join(texts))
+        self.strings: list[bytes] = whole.split(b"\0") if texts else []
+        """The texts as bytes."""
+        if len(self.strings) != len(texts):
+            raise NulError("a NUL byte in a text")
+        self.first = first
+        self._lengths = list(map(len, self.strings))
+        self._text = array("b", whole + b"\0")
         at, _ = self._text.buffer_info()
-        for string in strings:
-            self._pointers.append(at)
-            at += len(string) + 1
-        self._pointers.append(0)
+        pointers = array("L", [at])
+        for length in self._lengths:
+            at += length + 1
+            pointers.append(at)
+        pointers[-1] = 0  # behind the last one there is none
+        self._pointers: array[int] = pointers if first is None else first._pointers[:-1] + pointers
+
+    def refill(self, texts: Collection[str]) -> bool:
+        """Put other texts in the places of those here, behind the same first ones, if each is as long: False when not.
+
+        Raises UnicodeEncodeError as above."""
+        whole = encode_text("\0".join(texts))
+        strings = whole.split(b"\0")
+        if list(map(len, strings)) != self._lengths:
+            return False
+        self.strings = strings
+        self._text[:-1] = array("b", whole)
+        return True
 
     @property
     def address(self) -> int:
@@ -52,33 +71,62 @@ class CStrings:
 
 
 class Environment:
-    """What an environment is before a task's own variables, and with them."""
+    """What an environment is before a task's own variables."""
 
-    __slots__ = ("_rest", "_shadowed", "strings", "variables")
+    __slots__ = ("_extended", "_rest", "_shadowed", "_strings", "_variables")
 
-    def __init__(self, variables: Variables, strings: CStrings | None = None) -> None:
-        self.variables = variables
-        self.strings = CStrings(variables.values()) if strings is None else strings
-        self._shadowed: set[bytes] = set()
-        self._rest = self.strings
+    def __init__(self, variables: Variables) -> None:
+        self._variables = variables
+        self._strings = CStrings(variables.values())
+        self._shadowed: set[str] = set()
+        self._rest = self._strings
+        self._extended = self._strings
 
-    def extend(self, own: Variables) -> Environment:
-        """One with more variables; they go before what has the same name here."""
-        rest = self._list_rest(self.variables.keys() & own.keys())
-        return Environment({**self.variables, **own}, CStrings(own.values(), rest))
+    def extend(self, own: Mapping[str, str]) -> TaskEnvironment:
+        """That of a task whose own variables, values by name, go before what has the same name here.
 
-    def _list_rest(self, shadowed: set[bytes]) -> CStrings:
+        It holds until the next is asked for: those of many tasks differ by a few digits, and stand in the same place.
+        """
+        rest = self._list_rest(own)
+        texts = list(map("=".join, own.items()))
+        if "" in own or "\0" in "".join(texts):
+            texts = list(read_variables(texts).values())
+        if self._extended.first is not rest or not self._extended.refill(texts):
+            self._extended = CStrings(texts, rest)
+        return TaskEnvironment(self._variables, own, self._extended)
+
+    def _list_rest(self, own: Mapping[str, str]) -> CStrings:
         """All but the variables of these names; kept, since the tasks that share an environment set the same."""
+        shadowed = self._variables.keys() & own.keys()
+        if not shadowed:
+            return self._strings
         if shadowed != self._shadowed:
             self._shadowed = shadowed
-            self._rest = CStrings(text for name, text in self.variables.items() if name not in shadowed)
+            self._rest = CStrings([text for name, text in self._variables.items() if name not in shadowed])
         return self._rest
+
+
+class TaskEnvironment:
+    """The environment of one process: what is shared, what is its own, and all of it for the C library."""
+
+    __slots__ = ("_own", "_shared", "strings")
+
+    def __init__(self, shared: Variables, own: Mapping[str, str], strings: CStrings) -> None:
+        self._shared = shared
+        self._own = own
+        self.strings = strings
 
     @property
     def search_path(self) -> bytes:
         """The PATH a command is sought along."""
-        return self.variables.get(b"PATH", _DEFAULT_PATH)[len(b"PATH=") :]
+        own = self._own.get("PATH")
+        return encode_text(self._shared.get("PATH", _DEFAULT_PATH)[len("PATH=") :] if own is None else own)
 
-    def list_pairs(self) -> Mapping[bytes, bytes]:
+    def list_pairs(self) -> dict[bytes, bytes]:
         """Values by name."""
-        return {name: variable[len(name) + 1 :] for name, variable in self.variables.items()}
+        own = read_variables([f"{name}={value}" for name, value in self._own.items()])
+        pairs = {}
+        for variable in (self._shared | own).values():
+            name, _, value = encode_text(variable).partition(b"=")
+            pairs[name] = value
+        return pairs

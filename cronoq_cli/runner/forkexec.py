@@ -84,7 +84,6 @@ def _become(  # noqa: PLR0913 - the child has no room for an object of its own
     """The child: never returns."""
     number = errno.EINVAL
     try:
-        signal.set_wakeup_fd(-1)
         os.setsid()
         for signal_number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
             signal.signal(signal_number, signal.SIG_DFL)

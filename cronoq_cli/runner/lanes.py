@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from heapq import heappop, heappush
 
@@ -21,7 +20,7 @@ class Lane:
         self.busy = 0
         self._free: list[int] = []
         self._next = 0
-        self.waiting: OrderedDict[str, Attempt] = OrderedDict()
+        self.waiting: dict[str, Attempt] = {}
 
     def has_room(self, width: int) -> bool:
         """Whether a start of that width fits beside what runs."""

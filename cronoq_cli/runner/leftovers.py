@@ -43,6 +43,9 @@ class Leftovers:
     def _list_suspects(self, ended: list[Attempt], fresh: list[int]) -> list[Attempt]:
         if fresh:
             return ended
+        if self._children is not None and not self._orphans:
+            # All that a task starts has the runner above it, a subreaper wherever the kernel keeps that list.
+            return []
         tokens = {token for token in self._orphans.values() if token is not None}
         return [
             attempt

@@ -1,4 +1,4 @@
-"""The runner's loop: descriptors, timers and signals in one poll, asleep when nothing is due.
+"""The runner's loop: descriptors and timers in one poll, asleep when nothing is due.
 
 Knows nothing of tasks.
 """
@@ -6,9 +6,7 @@ Knows nothing of tasks.
 from __future__ import annotations
 
 import heapq
-import os
 import select
-import signal
 import sys
 import time
 from collections.abc import Callable
@@ -142,19 +140,3 @@ def _guard(action: Callable[..., None], *arguments: int) -> None:
     except Exception:
         sys.__excepthook__(*sys.exc_info())
         sys.stderr.flush()
-
-
-def open_signal_pipe(loop: Loop, actions: dict[int, Callable[[], None]]) -> None:
-    """From now on the given signals call their actions from the loop, not from a signal handler."""
-    reader, writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-
-    def on_readable(_events: int) -> None:
-        for number in dict.fromkeys(os.read(reader, 4096)):
-            action = actions.get(number)
-            if action is not None:
-                action()
-
-    loop.watch(reader, on_readable)
-    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    for number in actions:
-        signal.signal(number, lambda _number, _frame: None)

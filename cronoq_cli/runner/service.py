@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import socket
+from collections.abc import Iterable
 from typing import Final
 
 from cronoq_cli.runner.attempt import format_started
 from cronoq_cli.runner.journal import Journal
-from cronoq_cli.runner.loop import Loop, Timer, open_signal_pipe
+from cronoq_cli.runner.loop import Loop, Timer
 from cronoq_cli.runner.orders import Orders
 from cronoq_cli.runner.session import Report, Session
+from cronoq_cli.runner.signals import watch_signals
 from cronoq_cli.runner.supervisor import Supervisor
 from cronoq_cli.runner.takeover import Takeover, get_boot_id
 from cronoq_cli.runner.tree import find_ticks
@@ -30,7 +32,7 @@ class Service:
         self._socket_path = ""
         self._boot_id = get_boot_id()
         self._loop = Loop()
-        self._supervisor = Supervisor(self._loop, self._say)
+        self._supervisor = Supervisor(self._loop, self._say, self._say_later)
         self._journal = Journal(journal_path, journal, self._list_live_records)
         self._supervisor.use_journal(self._journal)
         takeover = Takeover(self._loop, self._supervisor, self._boot_id, self._say_at_once)
@@ -43,11 +45,14 @@ class Service:
         self._socket_path = socket_path
         self._journal.append(self._format_boot())
         self._journal.flush()
-        open_signal_pipe(self._loop, {signal.SIGCHLD: self._supervisor.reap, signal.SIGTERM: self._leave_if_idle})
+        watch_signals(self._loop, {signal.SIGCHLD: self._supervisor.reap, signal.SIGTERM: self._leave_if_idle})
         self._loop.run(self._settle)
 
-    def _say(self, report: Report, *, at_once: bool = False) -> None:
-        self._session.say(report, at_once=at_once)
+    def _say(self, text: str, *, at_once: bool = False) -> None:
+        self._session.say(text, at_once=at_once)
+
+    def _say_later(self, reports: Iterable[Report]) -> None:
+        self._session.say_later(reports)
 
     def _say_at_once(self, text: str) -> None:
         self._session.say(text, at_once=True)

@@ -9,7 +9,7 @@ import errno
 import os
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from cronoq_cli.errors import ProtocolError
@@ -31,7 +31,9 @@ Report = str | Callable[[], str | None]
 _LACKING: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})
 _PAUSE_S: Final = 1.0
 _HELD_S: Final = 0.01
-_RECEIVED_BYTES: Final = 256 * 1024
+_NEVER: Final = float("inf")
+# Small enough for the C library to have it at hand; a larger block would be mapped and unmapped for each frame.
+_RECEIVED_BYTES: Final = 64 * 1024
 # A frame of reports is closed at about this many characters; far below the maximum of the protocol.
 _FRAME_CHARACTERS: Final = 4 * 1024 * 1024
 _MOST_PENDING: Final = 500_000
@@ -71,7 +73,7 @@ class Session:
         self._peer: Peer | None = None
         self._unopened: list[Peer] = []
         self._pending: list[Report] = []
-        self._urgent = False
+        self._due_at = _NEVER
         self._sent_at = 0.0
         self._timer: Timer | None = None
         self.epoch = -1
@@ -83,14 +85,21 @@ class Session:
         """Whether a daemon listens."""
         return self._peer is not None
 
-    def say(self, report: Report, *, at_once: bool = False) -> None:
-        """Queue a report; dropped without a connection, since a hello tells it again."""
+    def say(self, report: str, *, at_once: bool = False) -> None:
+        """Queue a report, to be sent at the latest 10 ms after those before it; dropped without a connection, since a
+        hello tells it again."""
         if self._peer is not None:
             self._pending.append(report)
-            self._urgent = self._urgent or at_once
+            self._due_at = 0.0 if at_once else min(self._due_at, self._sent_at + _HELD_S)
+
+    def say_later(self, reports: Iterable[Report]) -> None:
+        """Queue reports which nobody waits for: they go with the next that are sent, or in 10 ms."""
+        if self._peer is not None:
+            self._pending.extend(reports)
+            self._due_at = min(self._due_at, time.monotonic() + _HELD_S)
 
     def settle(self, *, quiet: bool) -> None:
-        """Send what is due: at once when nothing else runs or it is urgent, else in groups of 10 ms."""
+        """Send what is due; all there is when nothing else runs."""
         if not self._pending or self._peer is None:
             return
         if len(self._pending) > _MOST_PENDING:
@@ -99,12 +108,13 @@ class Session:
         if len(self._peer.out) > _FRAME_CHARACTERS:
             return  # kept here until the socket has taken what was sent before
         now = time.monotonic()
-        due_at = self._sent_at + _HELD_S
-        if quiet or self._urgent or now >= due_at:
+        if quiet or now >= self._due_at:
             self._send_pending(now)
-        elif self._timer is None or self._timer.cancelled:
+        elif self._timer is None or self._timer.cancelled or self._timer.at > self._due_at:
+            if self._timer is not None:
+                self._timer.cancel()
             # What is still pending when it fires is due then, and sent by the turn's own settle.
-            self._timer = self._loop.call_at(due_at, lambda: None)
+            self._timer = self._loop.call_at(self._due_at, _send_in_settle)
 
     def close(self) -> None:
         """Close everything; nothing can connect any more."""
@@ -118,13 +128,12 @@ class Session:
 
     def _send_pending(self, now: float) -> None:
         reports, self._pending = self._pending, []
-        self._urgent = False
+        self._due_at = _NEVER
         self._sent_at = now
         peer = self._peer
         if peer is None:
             return
-        said = (report if isinstance(report, str) else report() for report in reports)
-        texts = [text for text in said if text is not None]
+        texts = [text for report in reports if (text := report if isinstance(report, str) else report()) is not None]
         start = size = 0
         for index, text in enumerate(texts):
             size += len(text)
@@ -236,3 +245,7 @@ class Session:
             self._pending.clear()
         if peer in self._unopened:
             self._unopened.remove(peer)
+
+
+def _send_in_settle() -> None:
+    """The end of each turn does it."""

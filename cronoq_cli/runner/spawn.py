@@ -11,7 +11,7 @@ from typing import Final
 from cronoq_cli.errors import LACKING
 from cronoq_cli.runner.attempt import Attempt
 from cronoq_cli.runner.cspawn import CSpawn
-from cronoq_cli.runner.environment import CStrings, Environment, read_variables
+from cronoq_cli.runner.environment import CStrings, NulError, TaskEnvironment
 from cronoq_cli.runner.forkexec import fork_exec, parse_limits
 from cronoq_cli.runner.report import Reports
 from cronoq_cli.runner.streams import RUNNER_UMASK, Streams, get_umask, refuse
@@ -29,13 +29,16 @@ _NOT_HERE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESTALE, errno.E
 
 
 class Spawner:
-    """Starts processes one at a time, moving the runner itself into each task's directory and back."""
+    """Starts processes one at a time, moving the runner itself into the directory and umask of each; see `leave`."""
 
     def __init__(self, reports: Reports) -> None:
         self._fast = CSpawn()
         self._reports = reports
         self._null = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
-        self._directory = b"/"
+        self._directory = "/"
+        self._umask = RUNNER_UMASK
+        self._words: list[str] | None = None
+        self._argv = CStrings([])
         self._nice = os.getpriority(os.PRIO_PROCESS, 0)
 
     def spawn(self, attempt: Attempt) -> int:
@@ -50,52 +53,68 @@ class Spawner:
             raise refuse(ErrorKind.COMMAND, f"cannot be executed: {error}", exit_code=126) from None
 
     def leave(self) -> None:
-        """Back to `/`, so that no file system is kept busy by the runner."""
-        if self._directory != b"/":
+        """Back to `/`, so that no file system is kept busy by the runner, and to its own umask."""
+        self._take_umask(RUNNER_UMASK)
+        if self._directory != "/":
             os.chdir("/")
-            self._directory = b"/"
+            self._directory = "/"
 
     def _spawn(self, attempt: Attempt, order: Message) -> int:
-        argv = [encode_text(word) for word in order["argv"]]
-        if not argv:
-            raise refuse(ErrorKind.COMMAND, "there is no command", exit_code=126)
-        if b"\0" in b"".join(argv):
-            raise refuse(ErrorKind.COMMAND, "cannot be executed: a NUL byte in an argument", exit_code=126)
+        argv = self._read_argv(order["argv"])
         environment = self._build_environment(attempt, order)
         self._enter(order["cwd"])
+        if self._umask & 0o700:
+            self._take_umask(RUNNER_UMASK)  # that of the start before would take rights to our own files from us
         if attempt.report is not None:
             self._make_report(attempt.report)
         streams = Streams(order, self._null)
         attempt.logs = streams.logs
-        os.umask(get_umask(order))
         try:
+            self._take_umask(get_umask(order))
             return self._execute(argv, environment, streams, order)
         finally:
-            os.umask(RUNNER_UMASK)
             streams.close()
 
-    def _build_environment(self, attempt: Attempt, order: Message) -> Environment:
+    def _read_argv(self, words: list[str]) -> CStrings:
+        """The command, often that of the start before. Raises SpawnError when it can be none."""
+        if words != self._words:
+            if not words:
+                raise refuse(ErrorKind.COMMAND, "there is no command", exit_code=126)
+            try:
+                self._argv = CStrings(words)
+            except NulError:
+                raise refuse(
+                    ErrorKind.COMMAND, "cannot be executed: a NUL byte in an argument", exit_code=126
+                ) from None
+            self._words = words
+        return self._argv
+
+    def _take_umask(self, umask: int) -> None:
+        if umask != self._umask:
+            os.umask(umask)
+            self._umask = umask
+
+    def _build_environment(self, attempt: Attempt, order: Message) -> TaskEnvironment:
         if attempt.environment is None:
             raise refuse(ErrorKind.MACHINE, f"the environment {order.get('env')} was never sent")
-        own = [f"{name}={value}" for name, value in (order.get("vars") or {}).items()]
+        own = dict(order.get("vars") or ())
         if attempt.slot is not None:
-            own.append(f"{SLOT_VARIABLE}={attempt.slot}")
-        own.append(f"{TOKEN_VARIABLE}={attempt.token}")
-        return attempt.environment.extend(read_variables(own))
+            own[SLOT_VARIABLE] = str(attempt.slot)
+        own[TOKEN_VARIABLE] = attempt.token
+        return attempt.environment.extend(own)
 
     def _enter(self, path: str) -> None:
-        directory = encode_text(path)
-        if directory == self._directory:
+        if path == self._directory:
             return  # by the start before, a moment ago: between such groups of starts the runner goes back to `/`
         try:
-            os.chdir(directory)
+            os.chdir(encode_text(path))
         except OSError as error:
             if error.errno in (errno.ENOENT, errno.ENOTDIR):
                 message = f"working directory missing: {path}"
             else:
                 message = f"working directory cannot be entered: {path}: {error.strerror}"
             raise refuse(ErrorKind.DIRECTORY, message, error) from None
-        self._directory = directory
+        self._directory = path
 
     def _make_report(self, path: bytes) -> None:
         try:
@@ -105,51 +124,45 @@ class Spawner:
             message = f"cannot make the report file {text}: {error.strerror}"
             raise refuse(ErrorKind.OUTPUT, message, error) from None
 
-    def _execute(self, argv: list[bytes], environment: Environment, streams: Streams, order: Message) -> int:
+    def _execute(self, argv: CStrings, environment: TaskEnvironment, streams: Streams, order: Message) -> int:
         """Try the candidates as execvp does: go on where there is nothing, remember a refusal."""
-        name, refused = argv[0], None
+        name, refused = argv.strings[0], None
         for path in _list_candidates(name, environment):
             try:
                 return self._launch(path, argv, environment, streams, order)
             except OSError as error:
                 if error.errno == errno.ENOEXEC:
-                    return self._run_script(path, argv, environment, streams, order)
+                    return self._run_script(path, environment, streams, order)
                 if error.errno == errno.EACCES:
                     refused = path
                 elif error.errno not in _NOT_HERE:
                     raise _explain(name, error) from None
         raise _explain_absence(name, refused or _find_refused(name, environment), environment)
 
-    def _run_script(
-        self,
-        path: bytes,
-        argv: list[bytes],
-        environment: Environment,
-        streams: Streams,
-        order: Message,
-    ) -> int:
+    def _run_script(self, path: bytes, environment: TaskEnvironment, streams: Streams, order: Message) -> int:
         """A text file without a first line that names an interpreter is the shell's."""
+        argv = CStrings(["/bin/sh", path.decode("utf-8", "surrogateescape"), *order["argv"][1:]])
         try:
-            return self._launch(b"/bin/sh", [b"/bin/sh", path, *argv[1:]], environment, streams, order)
+            return self._launch(b"/bin/sh", argv, environment, streams, order)
         except OSError as error:
-            raise _explain(argv[0], error) from None
+            raise _explain(encode_text(order["argv"][0]), error) from None
 
     def _launch(
         self,
         path: bytes,
-        argv: list[bytes],
-        environment: Environment,
+        argv: CStrings,
+        environment: TaskEnvironment,
         streams: Streams,
         order: Message,
     ) -> int:
         nice, limits = order.get("nice"), order.get("rlimits")
         if limits or (nice is not None and nice != self._nice) or not self._fast.usable:
             pairs = environment.list_pairs()
-            return fork_exec(path, argv, pairs, streams.actions, nice, parse_limits(limits or {}))
-        return self._fast.spawn(path, CStrings(argv), environment.strings, streams.actions)
+            return fork_exec(path, argv.strings, pairs, streams.actions, nice, parse_limits(limits or {}))
+        return self._fast.spawn(path, argv, environment.strings, streams.actions)
 
 
-def _list_places(name: bytes, environment: Environment) -> Iterator[bytes]:
+def _list_places(name: bytes, environment: TaskEnvironment) -> Iterator[bytes]:
     """Every path that could be meant; an empty part of PATH is the task's own directory."""
     if b"/" in name:
         yield name
@@ -158,12 +171,15 @@ def _list_places(name: bytes, environment: Environment) -> Iterator[bytes]:
             yield directory + b"/" + name if directory else b"./" + name
 
 
-def _list_candidates(name: bytes, environment: Environment) -> Iterator[bytes]:
-    """The places where something executable is, as far as can be told before executing it."""
+def _list_candidates(name: bytes, environment: TaskEnvironment) -> Iterator[bytes]:
+    """The places where something executable is, as far as can be told before executing it: the only one is tried
+    anyway."""
+    if b"/" in name:
+        return iter((name,))
     return (path for path in _list_places(name, environment) if os.access(path, os.X_OK))
 
 
-def _find_refused(name: bytes, environment: Environment) -> bytes | None:
+def _find_refused(name: bytes, environment: TaskEnvironment) -> bytes | None:
     """The first place where there is something, though it cannot be executed."""
     return next((path for path in _list_places(name, environment) if os.path.lexists(path)), None)
 
@@ -177,7 +193,7 @@ def _explain(name: bytes, error: OSError) -> Exception:
     return refuse(ErrorKind.COMMAND, f"cannot execute {text}: {error.strerror}", error, 126)
 
 
-def _explain_absence(name: bytes, refused: bytes | None, environment: Environment) -> Exception:
+def _explain_absence(name: bytes, refused: bytes | None, environment: TaskEnvironment) -> Exception:
     text = name.decode("utf-8", "surrogateescape")
     if refused is None and b"/" in name:
         missing = FileNotFoundError(errno.ENOENT, "")

@@ -17,6 +17,8 @@ _OUTPUT_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | o
 _LOG_FLAGS: Final = _OUTPUT_FLAGS | os.O_NOFOLLOW
 # A pipe without a reader must not stop the runner at the opening.
 _FILE_FLAGS: Final = _OUTPUT_FLAGS | os.O_NONBLOCK
+# The fields of an order that make anything but one log of its output.
+_REDIRECTIONS: Final = frozenset({"stdin", "stdout", "stderr", "stderr_log"})
 _INPUT_FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
 
 
@@ -45,6 +47,10 @@ class Streams:
         """Opens what the order names. Raises SpawnError with nothing left open."""
         self._opened: list[int] = []
         self.logs: tuple[bytes, ...] = ()
+        if _REDIRECTIONS.isdisjoint(order):
+            log = self._open_log(order.get("log"))
+            self.actions = ((null, 0), (log, 1), (log, 2))
+            return
         try:
             stdin = self._open_input(order.get("stdin"), null)
             stdout, stderr = self._open_outputs(order)
@@ -99,13 +105,13 @@ class Streams:
 
     def _open_file(self, path: str, order: Message) -> int:
         """A file the user named: made with the task's own umask, as the task's shell would make it."""
-        os.umask(get_umask(order))
+        before = os.umask(get_umask(order))
         try:
             descriptor = os.open(encode_text(path), _FILE_FLAGS, 0o666)
         except OSError as error:
             raise refuse(ErrorKind.OUTPUT, f"cannot write to {path}: {error.strerror}", error) from None
         finally:
-            os.umask(RUNNER_UMASK)
+            os.umask(before)
         self._opened.append(descriptor)
         os.set_blocking(descriptor, True)
         return descriptor

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Final
 
 from cronoq_cli.runner.attempt import (
@@ -17,6 +18,7 @@ from cronoq_cli.runner.attempt import (
     StartError,
     format_begin,
     format_ended,
+    format_moment,
     format_pid,
     format_started,
 )
@@ -41,6 +43,7 @@ _STARTS_A_TURN: Final = 16
 _NOTE_AFTER_S: Final = 0.05
 
 Say = Callable[..., None]
+SayLater = Callable[[Iterable[Callable[[], str | None]]], None]
 
 
 class Ended:
@@ -54,11 +57,13 @@ class Ended:
 
 
 class Supervisor:
-    """Starts, reaps and ends attempts. `say(text, at_once=...)` sends a report to whoever listens."""
+    """Starts, reaps and ends attempts. `say(text, at_once=...)` sends a report to whoever listens, `say_later` those
+    that can wait, their texts made when they are sent."""
 
-    def __init__(self, loop: Loop, say: Say) -> None:
+    def __init__(self, loop: Loop, say: Say, say_later: SayLater) -> None:
         self._loop = loop
         self._say = say
+        self._say_later = say_later
         self._journal: Journal | None = None
         self.mains: dict[int, Attempt] = {}
         self.running: dict[str, Attempt] = {}
@@ -66,7 +71,7 @@ class Supervisor:
         self.lanes = Lanes()
         spare = Spare()
         self.census = Census(self._find_logs, spare)
-        self.ladders = Ladders(loop, self.census, self.mains, self._finish)
+        self.ladders = Ladders(loop, self.census, self.mains, self._finish_stopped)
         self.on_foreign_gone: Callable[[Attempt], None] | None = None
         self._limits = Limits(loop, self._expire)
         self._leftovers = Leftovers(self.census, self.mains)
@@ -74,6 +79,8 @@ class Supervisor:
         self._reports = Reports(spare)
         self._spawner = Spawner(self._reports)
         self._starting: list[Attempt] = []
+        self._begun: list[Attempt] = []
+        """Started in this turn."""
         self._unnoted: list[Attempt] = []
         self._note_timer: Timer | None = None
         self._retry_timer: Timer | None = None
@@ -187,16 +194,19 @@ class Supervisor:
         if self.lanes.have_changes:
             self._start_fitting()
         self.flush()
+        if self._begun:
+            self._say_later([partial(self._tell_started, attempt) for attempt in self._begun])
+            self._begun.clear()
 
     def _start_fitting(self) -> None:
         """Start what fits. A failed start frees its slots at once, so the next turn looks again."""
         batch = self.lanes.take(_STARTS_A_TURN)
         if not batch:
             return
-        now = time.time()
         self._starting = batch
+        at, awake = format_moment(time.time()), format_moment(time.monotonic())
         for attempt in batch:
-            attempt.begin = format_begin(attempt, now)
+            attempt.begin = format_begin(attempt, at, awake)
             self._append(attempt.begin)
         written = self.flush()
         for attempt in batch:
@@ -230,7 +240,7 @@ class Supervisor:
         self._limits.arm(attempt)
         self._logcare.begin(attempt)
         attempt.order = attempt.environment = None
-        self._say(lambda: self._tell_started(attempt))
+        self._begun.append(attempt)
         self._note_later(attempt)
 
     def _tell_started(self, attempt: Attempt) -> str | None:
@@ -283,11 +293,12 @@ class Supervisor:
     def _note_pids(self) -> None:
         self._note_timer = None
         unnoted, self._unnoted = self._unnoted, []
-        for attempt in unnoted:
-            if attempt.exit is None and attempt.pid is not None:
-                with self.census.spare:
-                    attempt.ticks = find_ticks(attempt.pid)
-                self._append(format_pid(attempt))
+        living = [attempt for attempt in unnoted if attempt.exit is None]
+        if living:
+            with self.census.spare:
+                for attempt in living:
+                    attempt.ticks = find_ticks(attempt.pid or 0)
+                    self._append(format_pid(attempt))
 
     # --- ending ---
 
@@ -314,11 +325,21 @@ class Supervisor:
         self.ladders.look_soon()
 
     def _end_by_themselves(self, ended: list[Attempt]) -> None:
+        finished = []
         for attempt, left_behind in zip(ended, self._leftovers.count(ended), strict=True):
             attempt.left_behind = left_behind
             if left_behind and attempt.kill_leftovers:
                 self._bring_down(attempt, None, None, None)
             else:
+                finished.append(attempt)
+                self.lanes.free(attempt)
+        try:
+            if len(finished) == 1:
+                # What waits for the slot first: it shall not stand empty while the end is written up. Where several
+                # end at once slots are not what is short, and one line of the journal for all is less work.
+                self._start_fitting()
+        finally:
+            for attempt in finished:
                 self._finish(attempt)
 
     def _expire(self, attempt: Attempt, cause: Cause) -> None:
@@ -340,6 +361,12 @@ class Supervisor:
         ladder = self._bring_down(attempt, Cause.LOST, None, None)
         ladder.led = main_alive
 
+    def _finish_stopped(self, attempt: Attempt) -> None:
+        """A ladder has come to its end."""
+        self._finish(attempt)
+        if not attempt.foreign:
+            self.lanes.free(attempt)
+
     def _finish(self, attempt: Attempt) -> None:
         """An attempt is over, its tree too where that was asked for."""
         self._limits.disarm(attempt)
@@ -349,7 +376,6 @@ class Supervisor:
                 self.on_foreign_gone(attempt)
             return
         self.keep_end(attempt)
-        self.lanes.free(attempt)
 
     def keep_end(self, attempt: Attempt, run_s: float | None = None) -> None:
         """Complete the record of an end, and keep it; `run_s` where no exit says how long it ran."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any
@@ -22,6 +23,7 @@ from cronoq_cli.model.recurring import PassedSlots, Schedule
 from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, Transition
 from cronoq_cli.store.contract import Changes, Filter, Leadership, LiveState
 from cronoq_cli.store.copying import copy_record
+from cronoq_cli.store.memory_edges import MemoryEdges
 from cronoq_cli.store.retention import decide_oldest_seq, decide_pruned
 from cronoq_cli.store.selection import matches_tags, matches_text, name_pattern
 
@@ -35,7 +37,7 @@ class MemoryBase:
         self.since: float | None = None
         self.tasks: dict[int, TaskRecord] = {}
         self.attempts: dict[tuple[int, int], AttemptRecord] = {}
-        self.edges: dict[tuple[int, int, str, str], tuple[Edge, bool]] = {}
+        self.edges = MemoryEdges()
         self.batches: dict[int, Batch] = {}
         self.envs: dict[str, bytes] = {}
         self.stdins: dict[int, bytes] = {}
@@ -125,7 +127,7 @@ class MemoryStore:
         for record in changes.updated:
             old = base.tasks.get(record.id)
             if old is not None:
-                base.tasks[record.id] = msgspec.structs.replace(copy_record(record), spec=old.spec)
+                base.tasks[record.id] = copy_record(msgspec.structs.replace(record, spec=old.spec))
         for record in changes.respecced:
             if record.id in base.tasks:
                 base.tasks[record.id] = copy_record(record)
@@ -134,14 +136,11 @@ class MemoryStore:
     def _write_edges(self, changes: Changes) -> None:
         edges = self._base.edges
         for edge in changes.edges_opened:
-            edges[_edge_key(edge)] = (edge, True)
+            edges.open(edge)
         for edge in changes.edges_closed:
-            stored = edges.get(_edge_key(edge))
-            if stored:
-                edges[_edge_key(edge)] = (stored[0], False)
-        forgotten = set(changes.forgotten_edges)
-        for key in [key for key in edges if key[0] in forgotten]:
-            edges[key] = (edges[key][0], False)
+            edges.close(edge)
+        for task in changes.forgotten_edges:
+            edges.close_all(task)
 
     def _write_schedules(self, changes: Changes) -> None:
         base = self._base
@@ -179,8 +178,8 @@ class MemoryStore:
         for task in gone:
             base.tasks.pop(task, None)
             base.stdins.pop(task, None)
+            base.edges.drop(task)
         base.attempts = {key: value for key, value in base.attempts.items() if key[0] not in gone}
-        base.edges = {key: value for key, value in base.edges.items() if key[0] not in gone}
         self._drop_unused(envs)
         for first in {task.batch for task in known if task.batch in base.batches}:
             members = range(first, base.batches[first].last + 1)
@@ -194,7 +193,7 @@ class MemoryStore:
         batches = {task.batch for task in tasks}
         return LiveState(
             tasks=sorted(tasks, key=lambda t: (t.seq, t.id)),
-            edges=self._edges(lambda key, is_open: is_open),
+            edges=base.edges.list_open(),
             batches=[copy_record(batch) for first, batch in sorted(base.batches.items()) if first in batches],
             pools=self.load_pools(),
             next_id=base.highest_id + 1,
@@ -254,7 +253,7 @@ class MemoryStore:
         tasks = self._base.tasks
         if tasks[task].leaving:
             return True
-        dependents = (tasks.get(key[0]) for key in self._base.edges if key[1] == task)
+        dependents = map(tasks.get, self._base.edges.list_dependents(task))
         return any(found is not None and found.status in LIVE for found in dependents)
 
     def open_beside(self) -> MemoryStore:
@@ -316,22 +315,21 @@ class MemoryStore:
         """The attempts of a task, first to last."""
         return [copy_record(a) for key, a in sorted(self._base.attempts.items()) if key[0] == task_id]
 
-    def _edges(self, wanted: Any) -> list[Edge]:
-        return [edge for key, (edge, is_open) in sorted(self._base.edges.items()) if wanted(key, is_open)]
-
     def list_edges(self, task_id: int, *, closed: bool = False) -> list[Edge]:
         """The open dependencies of a task; with `closed` also those that were closed or forgotten."""
-        return self._edges(lambda key, is_open: key[0] == task_id and (is_open or closed))
+        return [edge for edge, is_open in self._base.edges.iter_of(task_id) if is_open or closed]
 
     def list_dependents(self, target_id: int, *, closed: bool = False) -> list[Edge]:
         """The open dependencies on a task; with `closed` also those that were closed or forgotten."""
-        return self._edges(lambda key, is_open: key[1] == target_id != 0 and (is_open or closed))
+        return [edge for edge, is_open in self._base.edges.iter_to(target_id) if is_open or closed]
 
     def list_transitions(self, after_seq: int, limit: int, task_ids: Iterable[int] | None = None) -> list[Transition]:
         """Up to `limit` transitions behind `after_seq` in order, of some tasks or of all."""
         ids = None if task_ids is None else set(task_ids)
-        found = [e for e in self._base.events if e.seq > after_seq and (ids is None or e.id in ids)]
-        return [copy_record(event) for event in found[:limit]]
+        events = self._base.events
+        later = islice(events, bisect_right(events, after_seq, key=lambda event: event.seq), None)
+        found = (event for event in later if ids is None or event.id in ids)
+        return [copy_record(event) for event in islice(found, limit)]
 
     def list_transitions_before(
         self, before_seq: int, limit: int, task_ids: Iterable[int] | None = None
@@ -439,10 +437,6 @@ def _store(kept: dict[Any, Any], changes: Mapping[Any, Any]) -> None:
             kept.pop(key, None)
         else:
             kept[key] = copy_record(value) if isinstance(value, msgspec.Struct) else value.copy()
-
-
-def _edge_key(edge: Edge) -> tuple[int, int, str, str]:
-    return edge.task, edge.target or 0, edge.awaited or "", str(edge.condition)
 
 
 def _wants(wanted: Filter, task: TaskRecord) -> bool:

@@ -57,6 +57,8 @@ class Submit(_Request, tag="submit"):
     dry_run: bool = False
     no_wait: bool = False
     """Refused at once where the overflow policy would have the submitter wait for room."""
+    brief: bool = False
+    """The answer names ids and no documents."""
 
 
 class ListTasks(_Request, tag="list"):

@@ -43,9 +43,10 @@ def find_command() -> list[str]:
 class Cronoq:
     """One home and the command in it. Calling it runs the command: `cronoq("ls", "--json")`."""
 
-    def __init__(self, home: Path, commit: str = "auto") -> None:
+    def __init__(self, home: Path, forced: Mapping[str, str] | None = None) -> None:
         self.home = home
-        self.commit = commit
+        self.forced = dict(forced or {})
+        """Settings of `[daemon]` for whatever does not give them itself."""
         self.command = find_command()
         self.env = {name: value for name, value in os.environ.items() if not name.startswith("CRONOQ_")}
         self.env["CRONOQ_HOME"] = str(home)
@@ -65,7 +66,7 @@ class Cronoq:
 
         stdin is empty unless `input` is given. Raises subprocess.TimeoutExpired after `timeout` seconds.
         """
-        self._choose_commit(*words)
+        self._force(*words)
         if input is None:
             more.setdefault("stdin", subprocess.DEVNULL)
         else:
@@ -83,7 +84,7 @@ class Cronoq:
 
     def start(self, *words: str | bytes | int, env: Mapping[str, str] | None = None, **more: Any) -> Any:
         """The command as a running process with pipes on stdout and stderr (bytes)."""
-        self._choose_commit(*words)
+        self._force(*words)
         more.setdefault("stdin", subprocess.DEVNULL)
         more.setdefault("stdout", subprocess.PIPE)
         more.setdefault("stderr", subprocess.PIPE)
@@ -129,14 +130,15 @@ class Cronoq:
     def configure(self, text: str) -> None:
         """Write the configuration; for before the daemon starts."""
         self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if self.commit != "auto" and "\ncommit = " not in text:
-            table = f'[daemon]\ncommit = "{self.commit}"\n'
+        missing = [f'{name} = "{value}"\n' for name, value in self.forced.items() if f"\n{name} = " not in text]
+        if missing:
+            table = "".join(["[daemon]\n", *missing])
             text = text.replace("[daemon]\n", table, 1) if "[daemon]\n" in text else f"{text}\n{table}"
         (self.home / "config.toml").write_text(text)
 
-    def _choose_commit(self, *words: str | bytes | int) -> None:
-        """Where `--commit` asks for it, a home without a configuration gets one before a daemon may start in it."""
-        if self.commit != "auto" and "doctor" not in words[:1] and not (self.home / "config.toml").exists():
+    def _force(self, *words: str | bytes | int) -> None:
+        """A home without a configuration gets one before a daemon may start in it, where settings are forced."""
+        if self.forced and "doctor" not in words[:1] and not (self.home / "config.toml").exists():
             self.configure("")
             (self.home / "config.toml").chmod(0o600)
 
@@ -243,12 +245,13 @@ def _read(pid: int, file: str) -> bytes:
 
 
 @contextlib.contextmanager
-def _making(commit: str) -> Iterator[Callable[..., Cronoq]]:
+def _making(config: pytest.Config) -> Iterator[Callable[..., Cronoq]]:
+    forced = {name: value for name in ("commit", "leases") if (value := config.getoption(name)) != "auto"}
     base = Path(tempfile.mkdtemp(prefix="cronoq-"))
     made: list[Cronoq] = []
 
     def make(home: Path | None = None) -> Cronoq:
-        made.append(Cronoq(home or base / f"h{len(made)}", commit))
+        made.append(Cronoq(home or base / f"h{len(made)}", forced))
         return made[-1]
 
     yield make
@@ -260,14 +263,14 @@ def _making(commit: str) -> Iterator[Callable[..., Cronoq]]:
 @pytest.fixture
 def make_cronoq(pytestconfig: pytest.Config) -> Iterator[Callable[..., Cronoq]]:
     """Makes a cronoq in a directory that is named, or in a new one; all are stopped at the end of the test."""
-    with _making(pytestconfig.getoption("commit")) as make:
+    with _making(pytestconfig) as make:
         yield make
 
 
 @pytest.fixture(scope="module")
 def shared(pytestconfig: pytest.Config) -> Iterator[Cronoq]:
     """One cronoq for all tests of a file that leave its daemon as they found it: starting one costs a second."""
-    with _making(pytestconfig.getoption("commit")) as make:
+    with _making(pytestconfig) as make:
         yield make()
 
 

@@ -393,6 +393,7 @@ def test_daemon_and_runner_need_no_file_of_theirs_once_they_run(make_cronoq, tmp
     old.ok("daemon", "start")
     task_id = start(old, tmp_path / "mark", f'touch "$1"; until test -e {go}; do sleep 0.05; done; exit 9')
     assert str(copy).encode() in Path(f"/proc/{old.find_daemon()}/environ").read_bytes()
+    old.wait_until(lambda: "everything is loaded" in (old.home / "daemon.log").read_text(), what="the rest of its code")
     shutil.rmtree(copy)
     new = make_cronoq(old.home)  # the same home, another installation
     assert new.status()["state"] == "running"

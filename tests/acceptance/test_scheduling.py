@@ -124,6 +124,7 @@ def test_a_full_pool_lets_the_submitter_wait_or_refuses(cronoq: Cronoq) -> None:
 
 
 def test_a_full_pool_sheds_the_newest_of_the_lowest_class(cronoq: Cronoq) -> None:
+    cronoq.forced.pop("leases", None)  # what stands at the runner is not shed
     cronoq.configure('[pools.default]\nworkers = 1\nmax_pending = 2\noverflow = "shed-lowest"\n')
     cronoq.wait_for(cronoq.submit("--", *SLEEP), "running")
     low = [cronoq.submit("-P", "low", "--", "true") for _ in range(2)]

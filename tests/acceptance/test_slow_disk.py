@@ -56,7 +56,7 @@ def hanging(cronoq: Any, gate: Path, *words: str) -> Iterator[Any]:
 
 
 def test_while_a_commit_hangs_who_looks_is_answered_and_who_decides_waits(cronoq, shim, gate) -> None:
-    cronoq.commit = "thread"
+    cronoq.forced["commit"] = "thread"
     cronoq.ok("daemon", "start", env={"LD_PRELOAD": str(shim), "SLOW_SYNC_WHILE": str(gate)})
     cronoq.wait_for(cronoq.submit("--", "true"))
     with hanging(cronoq, gate, "submit", "--hold", "--", "true"):
@@ -80,7 +80,7 @@ def test_while_a_commit_hangs_who_looks_is_answered_and_who_decides_waits(cronoq
 
 
 def test_a_daemon_notices_by_itself_that_its_disk_is_slow(cronoq, shim) -> None:
-    cronoq.commit = "auto"
+    cronoq.forced["commit"] = "auto"
     cronoq.ok("daemon", "start", env={"LD_PRELOAD": str(shim), "SLOW_SYNC_MS": "30"})
     for _ in range(4):
         cronoq.submit("--hold", "--", "true")

@@ -23,9 +23,14 @@ def load_storm() -> Any:
     return module.Storm
 
 
-@pytest.mark.parametrize(("victim", "kills", "tasks", "commit"), [("daemon", 8, 28, "thread"), ("both", 6, 20, "loop")])
-def test_what_was_acknowledged_ends_as_it_must_whatever_is_killed(tmp_path, victim, kills, tasks, commit) -> None:
-    storm = load_storm()(tmp_path, kills, commit)
+@pytest.mark.parametrize(
+    ("victim", "kills", "tasks", "commit", "leases"),
+    [("daemon", 8, 28, "thread", "always"), ("both", 6, 20, "loop", "auto")],
+)
+def test_what_was_acknowledged_ends_as_it_must_whatever_is_killed(
+    tmp_path, victim, kills, tasks, commit, leases
+) -> None:
+    storm = load_storm()(tmp_path, kills, commit, leases)
     try:
         storm.run(tasks, kills, victim)
         storm.check(runner_killed=victim != "daemon")

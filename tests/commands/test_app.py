@@ -9,7 +9,7 @@ import time
 import pytest
 
 from cronoq_cli import __version__
-from cronoq_cli.commands.app import VERB_FILES, build_command, find_home
+from cronoq_cli.commands.app import VERB_FILES, build_command, find_file, find_home
 from cronoq_cli.commands.context import NeedsClient
 from cronoq_cli.commands.familiar import FAMILIAR
 
@@ -44,6 +44,14 @@ def test_familiar_names_are_aliases_that_help_does_not_list(caller: Caller) -> N
         assert f"\n  {name}" not in listed
     for name in VERB_FILES:
         assert f"\n  {name.replace('_', '-')} " in listed
+
+
+def test_the_file_of_each_verb_is_known_without_the_others() -> None:
+    for name, verb in build_command().commands.items():
+        alone = build_command(find_file(["--color", "never", "--home=/x", name, "--json"])).commands[name]
+        assert (alone.help, alone.hidden) == (verb.help, verb.hidden)
+    for line in ([], ["--help"], ["--version", "ls"], ["no-such"], ["--home"], ["--color", "ls"]):
+        assert find_file(line) is None
 
 
 def test_help_is_a_word_too(caller: Caller) -> None:

@@ -252,6 +252,13 @@ def test_json_is_one_document_with_one_task(caller: Caller) -> None:
     assert (doc["schema"], doc["task"]["id"]) == (1, 7)
 
 
+def test_documents_are_asked_for_only_where_they_are_printed(caller: Caller) -> None:
+    caller("submit", "true", "x")
+    assert caller.request.brief is True
+    caller("submit", "--json", "true", "x")
+    assert caller.request.brief is False
+
+
 def test_a_dry_run_asks_for_one_and_prints_what_would_be(caller: Caller) -> None:
     line = caller("submit", "--dry-run", "true", "x")
     assert caller.request.dry_run is True

@@ -38,7 +38,7 @@ def lives(pid: int) -> bool:
     """Whether a process of that number is there and no zombie."""
     try:
         return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # gone before, or while, it was read
         return False
 
 

@@ -1,22 +1,27 @@
-"""A daemon has everything imported before it is ready."""
+"""A daemon imports the rest as soon as it serves, and holds up nobody for long with it."""
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from cronoq_cli.commands.app import build_command, find_file
+from cronoq_cli.daemon import imports
+
 ROOT = Path(__file__).parents[2]
 CODE = """
-import io, sys, time
+import asyncio, io, sys, time
 import cronoq_cli.daemon.main
-from cronoq_cli.commands.app import build_command, run_line
+from cronoq_cli.commands.app import run_line
 from cronoq_cli.commands.context import Context
 from cronoq_cli.daemon import imports
 from cronoq_cli.wire.requests import Reply
 
-build_command()
-imports.finish()
+asyncio.run(imports.finish())
 text = ("name", "expr", "tz", "zone", "words", "shell", "pool", "overlap", "catch_up")
 schedule = dict.fromkeys(text, "UTC") | {"expr": "30 2 * * L5", "seconds": False, "command": ["a"], "shell": None}
 schedule |= dict.fromkeys(("every", "pause_reason", "paused_until", "last"))
@@ -40,3 +45,32 @@ print(*sorted(set(sys.modules) - before))
 def test_what_commands_load_when_they_need_it_is_there_already() -> None:
     done = subprocess.run([sys.executable, "-c", CODE], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.split()) == (0, []), done.stderr
+
+
+def test_what_comes_meanwhile_has_its_turn_between_two_steps() -> None:
+    steps = len(list(imports.list_steps()))
+
+    async def count_turns() -> int:
+        finishing, turns = asyncio.ensure_future(imports.finish()), 0
+        while not finishing.done():
+            await asyncio.sleep(0)
+            turns += 1
+        return turns
+
+    assert asyncio.run(count_turns()) >= steps > len(imports.LATER)
+
+
+def test_no_verb_is_built_by_the_first_line_that_needs_it() -> None:
+    asyncio.run(imports.finish())
+    built = build_command.cache_info().misses
+    for word in build_command().commands:
+        build_command(find_file([word]))
+    assert build_command.cache_info().misses <= built + 1, "only the command of all verbs is built when it is asked for"
+
+
+def test_a_module_that_is_gone_is_told_in_the_log_and_the_others_come(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(imports, "LATER", ("cronoq_cli.gone", *imports.LATER))
+    asyncio.run(imports.finish())
+    assert "cronoq_cli.gone" in caplog.text

@@ -227,7 +227,7 @@ class Story:
 
     def _make_engine(self, pools: Mapping[str, int | PoolPlan], next_id: int) -> Engine:
         engine = Engine(policy_of, pools, next_id=next_id, scoring=self.scoring)
-        engine.state.leases = self.leases
+        engine.state.leases = "auto" if self.leases else "never"
         if self.runs is not None:
             engine.state.tasks.window, engine.state.tasks.bulk = self.runs
         schedules = engine.state.schedules

@@ -53,7 +53,7 @@ def plan_story(plan: PoolPlan) -> Story:
     """A story whose pool follows a plan."""
     story = Story(1)
     story.engine = Engine(policy_of, {"default": plan})
-    story.engine.state.leases = False
+    story.engine.state.leases = "never"
     return story
 
 

@@ -24,6 +24,7 @@ from cronoq_cli.engine.messages import (
     RunnersCompared,
     Start,
     Stop,
+    TotalsReplanned,
 )
 from cronoq_cli.engine.pools import AHEAD_MOST
 from cronoq_cli.errors import ConflictError
@@ -75,6 +76,22 @@ def test_only_so_many_are_given_ahead() -> None:
     assert story.started() == leased[:AHEAD_MOST]
     story, _, leased = leasing_story(200, run_s=0.05)
     assert story.started() == leased[:5], "a quarter of a second of work"
+
+
+def test_who_wants_it_has_everything_given_ahead_or_nothing() -> None:
+    story, _, leased = leasing_story()
+    story.take_orders()
+    story.handle(TotalsReplanned(leases="never"))
+    assert sorted(story.revoked()) == leased, "what stands at the runner comes back"
+    assert all(story.give_back(task) for task in leased)
+    story.submit("short")
+    assert story.started() == []
+    story.handle(TotalsReplanned(leases="always"))
+    story.take_orders()
+    unknown = story.submit("unknown")
+    assert story.take_orders() == [Start(unknown, 1, "default", 1, ahead=True)]
+    story.array(3, limit=2)
+    assert story.started() == [], "what only its turn can decide is not given ahead by any setting"
 
 
 def test_the_runner_starts_the_next_by_itself_in_one_report() -> None:

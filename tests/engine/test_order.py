@@ -410,3 +410,21 @@ def test_what_can_never_be_had_is_refused_of_a_single_task_too() -> None:
         with pytest.raises(InvalidError, match=why):
             story.submit(**fields)
     assert story.submit() == 1, "no id is lost"
+
+
+def test_looking_at_the_first_of_a_lane_finds_objects_and_runs_in_one_order() -> None:
+    """Runs of two alternating kinds lie within each other, and the first of some are gone from their middle."""
+    story = Story(1, runs=(2, 4))
+    story.handle(PoolPaused("default"))
+    ids = [story.submit(kind=f"k{n % 2}") for n in range(9)]
+    for n in range(3):
+        ids += story.accept(*[Newcomer(spec(kind=kind)) for kind in (f"k{n}", "other") * 3]).ids
+    for gone in (ids[4], ids[9], ids[20]):
+        story.handle(Cancelled(ids=[gone]))
+        ids.remove(gone)
+    tasks, lanes = story.engine.state.tasks, story.engine.state.pools["default"].lanes
+    assert len(list(tasks.runs())) > 4
+    objects = len(tasks.made())
+    for count in (1, 5, len(ids), len(ids) + 1):
+        assert [task.id for task in lanes.first(count, lambda task: -task.seq)] == ids[:count]
+    assert len(tasks.made()) == objects, "looking makes no objects"

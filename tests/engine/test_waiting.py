@@ -316,3 +316,38 @@ def test_listing_by_status_gives_live_tasks_in_order_of_ids() -> None:
     assert story.engine.list_ids([Status.READY]) == ids[1:]
     assert story.engine.find_by_key("none") is None
     assert edges([]) == []
+
+
+def test_waiting_tasks_that_are_alike_come_back_as_runs_and_the_others_as_they_stood() -> None:
+    story = Story(1, runs=(3, 100))
+    running = story.submit()
+    ids = []
+    for moment in range(12):
+        story.pass_time(1.0)
+        ids.append(story.submit(f"name-{moment}", kind=f"k{moment % 2}", command=[f"c{moment}"]))
+    others = [story.submit(kind="k0", key="k"), story.submit(kind="k0", priority=3), story.submit(kind="k0", slots=1)]
+    late = story.submit(kind="k1", not_before=story.now.wall + 60)
+    moved = ids.pop(4)
+    story.handle(Held(ids=[moved]))
+    before = take_snapshot(story.engine)
+    twin = story.make_twin()
+    tasks = twin.state.tasks
+    assert {task.id for task in tasks.made()} == {running, moved, late, *others[:2]}
+    assert sorted(task_id for run in tasks.runs() for task_id in run) == [*ids, others[2]]
+    assert take_snapshot(twin) == before
+    story.crash()
+    story.end(running)
+    order = story.started()
+    while story.ids(Status.RUNNING):
+        story.end(story.ids(Status.RUNNING)[0])
+        order += story.started()
+    assert order == [others[1], *ids, others[0], others[2]]
+    assert [story.record(task_id).spec.name for task_id in ids[:2]] == ["name-0", "name-1"]
+
+
+def test_alike_tasks_that_cannot_start_as_things_are_sized_now_are_judged_one_by_one() -> None:
+    story = Story(8, runs=(2, 100))
+    story.handle(PoolPaused("default"))
+    ids = [story.submit(slots=4) for _ in range(6)]
+    story.crash(pools={"default": 2})
+    assert [story.task(task_id).reason for task_id in ids] == ["cannot fit"] * 6

@@ -63,7 +63,7 @@ def count_misses(tasks: list[Timed], ends: dict[int, float]) -> Misses:
 def run_engine(tasks: list[Timed], *, deadlines: bool, classes: bool, scoring: Scoring | None = None) -> Misses:
     """The misses when the engine schedules, told of deadlines and classes or not."""
     engine = Engine(policy_of, {"default": WORKERS}, scoring=scoring)
-    engine.state.leases = False
+    engine.state.leases = "never"
     ends: dict[int, float] = {}
     running: list[tuple[float, int]] = []
     ahead = list(enumerate(tasks))[::-1]

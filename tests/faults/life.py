@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -57,22 +58,30 @@ def read_status(pid: int, name: str) -> int:
     return 0
 
 
+def list_stats(directory: Path, pattern: str) -> list[os.stat_result]:
+    """What the system says of the files that are there; one that goes while it is looked at is left out."""
+    found = []
+    for path in directory.glob(pattern):
+        with contextlib.suppress(FileNotFoundError):
+            found.append(path.stat())
+    return found
+
+
 def take_sample(cronoq: Cronoq) -> Sample | None:
     """None while one of the processes is not there."""
     about = cronoq.status()
     daemon, runners = about["pid"], about["runners"]
     if daemon is None or not runners:
         return None
-    files = [path for path in cronoq.home.glob("cronoq.db*") if path.exists()]
-    logs = [path.stat().st_blocks for path in (cronoq.home / "logs").rglob("*") if path.exists()]
+    files, logs = list_stats(cronoq.home, "cronoq.db*"), list_stats(cronoq.home / "logs", "**/*")
     return Sample(
         read_status(daemon, "VmRSS"),
         len(os.listdir(f"/proc/{daemon}/fd")),
         read_status(daemon, "Threads"),
         read_status(runners[0], "VmRSS"),
         len(os.listdir(f"/proc/{runners[0]}/fd")),
-        sum(path.stat().st_size for path in files) // 1024,
-        sum(logs) // 2,
+        sum(file.st_size for file in files) // 1024,
+        sum(log.st_blocks for log in logs) // 2,
     )
 
 

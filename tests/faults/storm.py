@@ -42,6 +42,7 @@ class Storm:
     home: Path
     seed: int
     commit: str = "auto"
+    leases: str = "auto"
     wanted: dict[int, Wanted] = field(default_factory=dict)
     unanswered: int = 0
     kills: int = 0
@@ -55,7 +56,8 @@ class Storm:
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("CRONOQ_")}
         self.env["CRONOQ_HOME"] = str(self.home / "h")
         (self.home / "h").mkdir(mode=0o700)
-        (self.home / "h" / "config.toml").write_text(f'[daemon]\ncommit = "{self.commit}"\n')
+        settings = f'[daemon]\ncommit = "{self.commit}"\nleases = "{self.leases}"\n'
+        (self.home / "h" / "config.toml").write_text(settings)
 
     def cronoq(self, *words: str, timeout: float = 120, **more: Any) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -209,10 +211,11 @@ def main() -> int:
     parser.add_argument("--tasks", type=int, default=2000)
     parser.add_argument("--victim", choices=["daemon", "runner", "both"], default="daemon")
     parser.add_argument("--commit", choices=["auto", "loop", "thread"], default="auto")
+    parser.add_argument("--leases", choices=["auto", "never", "always"], default="auto")
     parser.add_argument("--seed", type=int, default=1)
     words = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="storm-") as directory:
-        storm = Storm(Path(directory), words.seed, words.commit)
+        storm = Storm(Path(directory), words.seed, words.commit, words.leases)
         begun = time.monotonic()
         storm.run(words.tasks, words.kills, words.victim)
         storm.check(runner_killed=words.victim != "daemon")

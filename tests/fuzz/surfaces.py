@@ -115,7 +115,7 @@ class NoTakeover:
 @cache
 def get_supervisor() -> Supervisor:
     """One for all inputs: each would open descriptors of its own. What it says must be JSON."""
-    return Supervisor(Loop(), lambda text, at_once=False: json.loads(text))
+    return Supervisor(Loop(), lambda text, at_once=False: json.loads(text), lambda reports: None)
 
 
 def try_orders(data: bytes) -> None:

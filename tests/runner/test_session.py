@@ -33,7 +33,7 @@ def test_a_lane_starts_in_order_as_slots_become_free(runner: Runner) -> None:
         assert earlier["ended_at"] <= later["started_at"]
 
 
-def test_a_start_is_told_at_once_unless_its_end_is_told_with_it(runner: Runner) -> None:
+def test_a_start_is_told_in_a_moment_unless_its_end_is_told_with_it(runner: Runner) -> None:
     short = [runner.start("/bin/true") for _ in range(40)]
     for token in short:
         runner.wait_ended(token)

@@ -71,8 +71,8 @@ class Promises:
 
     def _check_dependencies(self, task_id: int) -> None:
         base = self._world.base
-        for key, (edge, _) in base.edges.items():
-            if key[0] != task_id or edge.target is None or {task_id, edge.target} & self.revived.keys():
+        for edge, _ in base.edges.iter_of(task_id):
+            if edge.target is None or {task_id, edge.target} & self.revived.keys():
                 continue
             target = base.tasks.get(edge.target)
             if target is not None:
@@ -201,14 +201,16 @@ class Promises:
         if daemon is None:
             return
         state = daemon.scheduler.engine.state
-        busy = Counter(task.pool for task in state.tasks.values() for _ in range(task.slots) if takes_slots(task))
+        living = [task for task in state.tasks.values() if task.status in LIVE or task.leaving]
+        holding = [task for task in living if takes_slots(task)]
+        counts = Counter(task.pool for task in living if task.status in LIVE)
+        busy = Counter(task.pool for task in holding for _ in range(task.slots))
         for name, pool in state.pools.items():
             demand(pool.busy == busy[name], "slots are conserved", name, pool.busy, busy[name])
-            count = sum(task.pool == name and task.status in LIVE for task in state.tasks.values())
-            demand(sum(pool.counts[status] for status in LIVE) == count, "tasks are counted", name)
+            demand(sum(pool.counts[status] for status in LIVE) == counts[name], "tasks are counted", name)
         for name, known in state.resources.known.items():
             if isinstance(known, Semaphore):
-                held = [u for t in state.tasks.values() if takes_slots(t) for u in (t.units or {}).get(name, [])]
+                held = [unit for task in holding for unit in (task.units or {}).get(name, [])]
                 demand(sorted(held) == known.units_out, "units are conserved", name, held, known.units_out)
         if whole and daemon.is_settled():
             self._check_twin(daemon)

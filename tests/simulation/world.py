@@ -23,6 +23,7 @@ from cronoq_cli.daemon.runner_link import Runner
 from cronoq_cli.daemon.runners import Runners
 from cronoq_cli.daemon.scheduler import Scheduler
 from cronoq_cli.engine.core import Engine
+from cronoq_cli.engine.pools import Leases
 from cronoq_cli.errors import CronoqError, FencedError, StoreBusyError, StoreError, StoreFullError
 from cronoq_cli.store.contract import Changes
 from cronoq_cli.store.memory import MemoryBase, MemoryStore
@@ -194,13 +195,14 @@ class Daemon:
 
 class World:
     """Everything of one history. `make_scheduler`, `make_runners`: what a planted fault replaces; `commit`: where the
-    daemon makes its commits."""
+    daemon makes its commits; `leases`: what it gives ahead of need."""
 
     def __init__(
         self,
         make_scheduler: type[Scheduler] = Scheduler,
         make_runners: type[SimRunners] = SimRunners,
         commit: Choice = "loop",
+        leases: Leases = "auto",
     ) -> None:
         self.clock = Clock()
         self.loop = Loop(self.clock)
@@ -216,6 +218,7 @@ class World:
         """A promise that a commit has broken."""
         self.submitted = 0
         self._commit: Choice = commit
+        self._leases: Leases = leases
         self._make_scheduler = make_scheduler
         self._make_runners = make_runners
         self._pids = 100
@@ -256,6 +259,7 @@ class World:
         def load() -> Engine:
             engine = load_engine(store, SETTINGS, self.clock(), {})
             engine.state.tasks.window, engine.state.tasks.bulk = RUNS
+            engine.state.leases = self._leases
             return engine
 
         thread = SimThread(self)

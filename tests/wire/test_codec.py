@@ -126,7 +126,7 @@ def test_a_submission_with_bytes_that_are_no_utf8_comes_back_equal() -> None:
     assert (message.client, message.as_is) == (VERSION, False)
 
 
-def test_a_large_request_is_read_as_a_small_one_is_and_refused_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_quick_way_reads_a_request_as_the_slow_one_does_and_refuses_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     specs = [
         TaskSpec(name=f"n{n}", command=["echo", "x"], env_changes={"A": None}, keep_s=1.0, uses={"gpu": n})
         for n in range(3)
@@ -142,10 +142,10 @@ def test_a_large_request_is_read_as_a_small_one_is_and_refused_alike(monkeypatch
         except CronoqError as error:
             return type(error), error.message, error.hint
 
-    small = [read(payload) for payload in payloads]
-    monkeypatch.setattr(codec, "_LARGE", 0)
-    assert [read(payload) for payload in payloads] == small
-    assert small[0].request == whole and codec._decode_large(payloads[0]) is not None
+    quick = [read(payload) for payload in payloads]
+    assert quick[0].request == whole and codec._decode_plain(payloads[0]) is not None
+    monkeypatch.setattr(codec, "_decode_plain", lambda payload: None)
+    assert [read(payload) for payload in payloads] == quick
 
 
 def test_a_request_may_say_that_it_knows_the_daemon_is_older() -> None:

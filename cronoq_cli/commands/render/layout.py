@@ -26,7 +26,8 @@ class Column:
     """One column. `least`: the width it may be cut down to on a terminal, None: never cut by choice. `modest`: the
     width it keeps until all others are down to theirs, where that is more than the least.
 
-    `usual`: a value that need not be shown: where space is short and every cell has it, the column goes.
+    `usual`: a value that need not be shown: where space is short and every cell has it, the column goes. `spare`: it
+    goes too where all are at their least and the table is still too wide; the highest first.
     `colours`: the colour of a cell by its row, None for none.
     """
 
@@ -35,6 +36,7 @@ class Column:
     right: bool = False
     least: int | None = None
     usual: str | None = None
+    spare: int = 0
     modest: int | None = None
     colours: Sequence[str | None] | None = None
 
@@ -90,6 +92,9 @@ def _fit(fitted: list[_Fitted], columns: int, mark: str) -> list[_Fitted]:
     elastic = [item for item in fitted if item.column.least is not None]
     excess = _shrink(elastic, [item.modest for item in elastic], _total(fitted) - columns)
     _shrink(elastic, [item.least for item in elastic], excess)
+    for item in sorted((item for item in fitted if item.column.spare), key=lambda item: -item.column.spare):
+        if len(fitted) > 1 and _total(fitted) > columns:
+            fitted.remove(item)
     while len(fitted) > 1 and _total(fitted) > columns:
         _narrow_last(fitted, columns)
     if _total(fitted) > columns:

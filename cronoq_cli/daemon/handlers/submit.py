@@ -50,7 +50,7 @@ def submit(desk: Desk, request: Submit) -> Reply | Callable[[], Reply]:
         raise
     desk.scheduler.must_commit()
     _keep_belongings(desk, request, accepted)
-    return _answer(desk, accepted, members)
+    return _answer(desk, accepted, members, brief=request.brief)
 
 
 def check_accepting(desk: Desk) -> None:
@@ -177,10 +177,10 @@ def _keep_belongings(desk: Desk, request: Submit, accepted: Accepted) -> None:
         desk.scheduler.add_rows(stdins=stdins)
 
 
-def _answer(desk: Desk, accepted: Accepted, members: int) -> Callable[[], Reply]:
+def _answer(desk: Desk, accepted: Accepted, members: int, *, brief: bool = False) -> Callable[[], Reply]:
     """The answer, to be put together later of what stands now."""
     shown = accepted.ids[:members]
-    records = desk.scheduler.list_records(shown) if len(shown) <= MOST_DESCRIBED else None
+    records = None if brief or len(shown) > MOST_DESCRIBED else desk.scheduler.list_records(shown)
     return lambda: _describe(desk, accepted, shown, records)
 
 

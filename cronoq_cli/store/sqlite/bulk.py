@@ -1,4 +1,4 @@
-"""New tasks by the thousand, written by one statement a kind: SQLite counts, and asks for what differs from row to row.
+"""New tasks by the hundred, written by one statement a kind: SQLite counts, and asks for what differs from row to row.
 
 Binding a dozen values for each row costs three times as much as inserting it.
 """

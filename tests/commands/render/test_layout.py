@@ -75,6 +75,21 @@ def test_the_room_of_columns_that_went_is_used_by_those_that_were_cut() -> None:
     ]
 
 
+def test_what_can_be_spared_goes_before_the_last_columns_are_cut_below_their_least() -> None:
+    columns = [
+        Column("ID", ["1"], right=True),
+        Column("PRIO", ["high"], spare=1),
+        Column("POOL", ["video"], spare=2, least=4),
+        Column("TASK", ["make -j8 all"], least=10),
+    ]
+
+    def lines(width: int) -> list[str]:
+        return layout_table(columns, style_of(make_context(columns=width, env=NO_COLOUR)))
+
+    assert lines(26)[0] == "ID  PRIO  POOL  TASK"
+    assert lines(20) == ["ID  PRIO  TASK", " 1  high  make -j8 …"]
+
+
 def test_half_a_number_is_never_shown() -> None:
     columns = [Column("NAME", ["a" * 15]), Column("COUNT", ["123456"], right=True)]
     assert layout_table(columns, style_of(make_context(columns=20, env=NO_COLOUR))) == ["NAME", "a" * 15]
