@@ -109,9 +109,10 @@ def _parse_limits(order: Message) -> tuple[float | None, ...]:
 
 
 def format_moment(seconds: float) -> str:
-    """A time as JSON to the microsecond: by whole numbers, since so many decimals of a float take ten times as long."""
-    if seconds < 1:
-        return f"{seconds:.6f}"
+    """A finite time as JSON, to the microsecond: by whole numbers, since so many decimals of a float take ten times as
+    long."""
+    if not 1 <= seconds < 1e12:
+        return repr(seconds)  # no time of ours: a journal that lay on a disk may say anything
     digits = str(int(seconds * 1e6))
     return f"{digits[:-6]}.{digits[-6:]}"
 
