@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_right
 from typing import Any, Final, NamedTuple
 
 from cronoq_cli.runner.environment import Environment
@@ -106,6 +107,17 @@ class Attempt:
 def _parse_limits(order: Message) -> tuple[float | None, ...]:
     limits = order.get("timeout_s"), order.get("kill_at"), order.get("heartbeat_s")
     return tuple(None if value is None else float(value) for value in limits)
+
+
+def split_by_age(attempts: list[Attempt], age_s: float) -> tuple[list[Attempt], list[Attempt]]:
+    """Of attempts in the order of their starts those that have run so long, and the others."""
+    since = time.monotonic() - age_s
+    place = bisect_right(attempts, since, key=_get_start)
+    return attempts[:place], attempts[place:]
+
+
+def _get_start(attempt: Attempt) -> float:
+    return attempt.started_awake
 
 
 def format_moment(seconds: float) -> str:

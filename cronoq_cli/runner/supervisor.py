@@ -21,6 +21,7 @@ from cronoq_cli.runner.attempt import (
     format_moment,
     format_pid,
     format_started,
+    split_by_age,
 )
 from cronoq_cli.runner.environment import Environment
 from cronoq_cli.runner.journal import Journal
@@ -291,12 +292,14 @@ class Supervisor:
             self._note_timer = self._loop.call_after(_NOTE_AFTER_S, self._note_pids)
 
     def _note_pids(self) -> None:
+        living = [attempt for attempt in self._unnoted if attempt.exit is None]
+        old, self._unnoted = split_by_age(living, _NOTE_AFTER_S)
         self._note_timer = None
-        unnoted, self._unnoted = self._unnoted, []
-        living = [attempt for attempt in unnoted if attempt.exit is None]
-        if living:
+        if self._unnoted:
+            self._note_timer = self._loop.call_at(self._unnoted[0].started_awake + _NOTE_AFTER_S, self._note_pids)
+        if old:
             with self.census.spare:
-                for attempt in living:
+                for attempt in old:
                     attempt.ticks = find_ticks(attempt.pid or 0)
                     self._append(format_pid(attempt))
 
