@@ -205,10 +205,11 @@ class Runners:
         """Send the orders of committed actions, each to the runner that has the attempt; starts to the current one."""
         self._orders.fetch_specs(actions)
         outgoing: dict[str, list[OrderMessage]] = {name: [] for name in self._runners}
+        starter, others = self._list_starter(), self._list_linked()
         for action in actions:
             if isinstance(action, Forget):
                 continue
-            for runner in self._addressees(action):
+            for runner in starter if isinstance(action, Start) else others:
                 try:
                     outgoing[runner.name] += self._orders.build(action, runner.sent)
                 except (OSError, CronoqError) as error:
@@ -240,11 +241,14 @@ class Runners:
         if self._scheduler.refusing is None:
             self._scheduler.apply(event)
 
-    def _addressees(self, action: Action) -> list[Runner]:
-        if isinstance(action, Start):
-            # A start committed after a runner was lost is not sent: what that one has left may hold its slots still.
-            # The comparison to come finds that nobody knows of it, and it is ordered anew.
-            return [self._current] if self._current is not None and self.compared.is_set() else []
+    def _list_starter(self) -> list[Runner]:
+        """Who takes starts, if any may be sent."""
+        # A start committed after a runner was lost is not sent: what that one has left may hold its slots still.
+        # The comparison to come finds that nobody knows of it, and it is ordered anew.
+        return [self._current] if self._current is not None and self.compared.is_set() else []
+
+    def _list_linked(self) -> list[Runner]:
+        """Those to whom anything else is said: whoever has the attempt."""
         return [runner for runner in self._runners.values() if runner.link is not None]
 
     def resize(self) -> None:

@@ -61,6 +61,13 @@ class Alike(NamedTuple):
         return [place for place, one in enumerate(self.kinds) if one == kind]
 
 
+def asks_for_nothing(newcomer: Newcomer) -> bool:
+    """Whether a newcomer, new for sure, asks for no more than a place in a lane."""
+    if newcomer.edges or newcomer.existing is not None or newcomer.fingerprint or newcomer.reason is not None:
+        return False
+    return not asks_for_more(read_whole(newcomer.spec))
+
+
 def find_alike(newcomers: list[Newcomer]) -> Alike | None:
     """The kinds of these newcomers, or None when one of them asks for more than a place in a lane."""
     numbers: dict[Any, int] = {}
@@ -69,7 +76,7 @@ def find_alike(newcomers: list[Newcomer]) -> Alike | None:
     for index, newcomer in enumerate(newcomers):
         if newcomer.edges or newcomer.existing is not None or newcomer.fingerprint or newcomer.reason is not None:
             return None
-        whole = read_whole(newcomer.spec)
+        whole = _all_of(astuple(newcomer.spec))
         if whole != last:  # most are as the one before
             if asks_for_more(whole):
                 return None

@@ -493,8 +493,7 @@ class Bulk(NamedTuple):
         return self.first <= task_id < self.first + len(self.specs)
 
 
-@dataclass(slots=True)
-class Effects:
+class Effects(msgspec.Struct, eq=False):
     """What one or many events changed, to be committed together, and the actions to perform after that.
 
     `touched`: tasks whose state changed, by id; `new`, `edited`: the specs of those that are new or were edited.
@@ -502,29 +501,29 @@ class Effects:
     `schedules`: those that changed, None: removed; `passed`: slots that became no task, by schedule, first and status.
     """
 
-    touched: dict[int, LiveTask] = field(default_factory=dict)
-    new: dict[int, TaskSpec] = field(default_factory=dict)
-    bulks: list[Bulk] = field(default_factory=list)
-    edited: dict[int, TaskSpec] = field(default_factory=dict)
-    attempts: dict[tuple[int, int], AttemptRecord] = field(default_factory=dict)
-    edges: EdgeChanges = field(default_factory=EdgeChanges)
-    batches: dict[int, Batch] = field(default_factory=dict)
-    transitions: list[Transition] = field(default_factory=list)
-    pools: dict[str, dict[str, object] | None] = field(default_factory=dict)
-    leasing: set[str] = field(default_factory=set)
+    touched: dict[int, LiveTask] = {}
+    new: dict[int, TaskSpec] = {}
+    bulks: list[Bulk] = []
+    edited: dict[int, TaskSpec] = {}
+    attempts: dict[tuple[int, int], AttemptRecord] = {}
+    edges: EdgeChanges = msgspec.field(default_factory=EdgeChanges)
+    batches: dict[int, Batch] = {}
+    transitions: list[Transition] = []
+    pools: dict[str, dict[str, object] | None] = {}
+    leasing: set[str] = set()
     """Pools of which other tasks are given ahead than before: that is kept with the pool, one row for all of them."""
-    ended: list[int] = field(default_factory=list)
+    ended: list[int] = []
     resized: bool = False
     """Whether a pool has another size, of which the runners are to be told."""
-    run_times: dict[tuple[str, str], list[float]] = field(default_factory=dict)
-    incidents: dict[str, Incident | None] = field(default_factory=dict)
-    notices: list[Notice] = field(default_factory=list)
+    run_times: dict[tuple[str, str], list[float]] = {}
+    incidents: dict[str, Incident | None] = {}
+    notices: list[Notice] = []
     """What hooks are to be told once this is committed."""
-    pings: list[tuple[str, Ping]] = field(default_factory=list)
+    pings: list[tuple[str, Ping]] = []
     """Base URLs that are to be told of starts and ends then."""
-    schedules: dict[str, Schedule | None] = field(default_factory=dict)
-    passed: dict[tuple[str, float, str], PassedSlots] = field(default_factory=dict)
-    actions: list[Action] = field(default_factory=list)
+    schedules: dict[str, Schedule | None] = {}
+    passed: dict[tuple[str, float, str], PassedSlots] = {}
+    actions: list[Action] = []
 
     def find_spec(self, task_id: int) -> TaskSpec | None:
         """The spec of a task that is new or was edited."""
@@ -572,10 +571,9 @@ class SchedulesKept:
     removed: list[str] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Accepted:
+class Accepted(msgspec.Struct):
     """The result of a submission: for each newcomer its id, and which of them stood there before."""
 
     ids: list[int]
-    duplicates: set[int] = field(default_factory=set)
+    duplicates: set[int] = set()
     batch: int | None = None

@@ -30,11 +30,13 @@ class Meter:
 
     `busy_s` holds the runs that have ended; whoever reads it adds those that go on."""
 
-    __slots__ = ("_seen_at", "_slots", "busy_s", "changes", "offered_s")
+    __slots__ = ("_busy_then", "_seen_at", "_slots", "busy_s", "changes", "offered_s")
 
     def __init__(self) -> None:
         self.busy_s = 0.0
         self.offered_s = 0.0
+        self._busy_then = 0.0
+        """What was used when offered slots were last counted: only the two together are kept."""
         self.changes: deque[Scaled] = deque(maxlen=CHANGES_KEPT)
         self._seen_at: float | None = None
         self._slots = 0
@@ -42,7 +44,7 @@ class Meter:
     def look(self, slots: int, now_awake: float) -> None:
         """Count what was offered up to now; so many slots are offered from here on."""
         self.offered_s = self.count_offered_s(now_awake)
-        self._seen_at, self._slots = now_awake, slots
+        self._seen_at, self._slots, self._busy_then = now_awake, slots, self.busy_s
 
     def count_offered_s(self, now_awake: float) -> float:
         """Worker seconds offered up to now."""
@@ -51,9 +53,9 @@ class Meter:
 
     def store(self) -> dict[str, float] | None:
         """What is kept over a restart; None when there is nothing yet."""
-        if not (self.offered_s or self.busy_s):
+        if not (self.offered_s or self._busy_then):
             return None
-        return {"worker_s": round(self.offered_s, 3), "busy_s": round(self.busy_s, 3)}
+        return {"worker_s": round(self.offered_s, 3), "busy_s": round(self._busy_then, 3)}
 
     def restore(self, stored: object) -> None:
         """Go on from what `store` gave; what cannot be read counts as nothing."""
@@ -63,6 +65,7 @@ class Meter:
         if isinstance(offered_s, int | float) and isinstance(busy_s, int | float):
             self.offered_s += offered_s
             self.busy_s += busy_s
+            self._busy_then += busy_s
 
 
 def decide_utilisation(busy_s: float, offered_s: float) -> float | None:

@@ -6,11 +6,12 @@ Also final tasks that are to live again. References are resolved by the caller; 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf
 
 import msgspec
 
 from cronoq_cli.engine.bounds import NoRoomError, make_room
-from cronoq_cli.engine.bulk import find_alike, make_samples, queue
+from cronoq_cli.engine.bulk import asks_for_nothing, find_alike, make_samples, queue
 from cronoq_cli.engine.demand import read_demand
 from cronoq_cli.engine.edges import find_target, open_edges
 from cronoq_cli.engine.fixed import arm_expiry, release_all, reserve_all
@@ -31,13 +32,17 @@ from cronoq_cli.model.words import hint_for
 
 def apply_submitted(state: State, event: Submitted, now: Now) -> Accepted:
     """Queue a submission. Raises InvalidError (pool, slots, cycle, key twice) or ConflictError (key refused)."""
-    if len(event.newcomers) >= state.tasks.bulk and (not event.batch or event.members == len(event.newcomers)):
+    newcomers = event.newcomers
+    if len(newcomers) == 1 and asks_for_nothing(newcomers[0]) and not event.batch:
+        task_id = _queue_plain(state, newcomers[0].spec, now)
+        if task_id is not None:
+            return Accepted([task_id])
+    if len(newcomers) >= state.tasks.bulk and (not event.batch or event.members == len(newcomers)):
         accepted = _queue_in_bulk(state, event, now)
         if accepted is not None:
             return accepted
-    existing = _judge(state, event.newcomers)
-    ids = _choose_ids(state, len(event.newcomers), existing)
-    newcomers = event.newcomers
+    existing = _judge(state, newcomers)
+    ids = _choose_ids(state, len(newcomers), existing)
     fresh = [index for index in range(len(ids)) if index not in existing] if existing else range(len(ids))
     _check_cycle(state, newcomers, ids, fresh)
     _find_place(state, newcomers, ids, fresh, now)
@@ -50,6 +55,29 @@ def apply_submitted(state: State, event: Submitted, now: Now) -> Accepted:
         state.fold(_connect(state, newcomers, ids, index, now))
     duplicates = {ids[index] for index in existing} if existing else set()
     return Accepted(ids, duplicates, None if batch is None else batch.record.first)
+
+
+def _queue_plain(state: State, spec: TaskSpec, now: Now) -> int | None:
+    """Queue one task that asks for nothing but a place in its lane; None when it has to be looked at more closely."""
+    pool = state.pools.get(spec.pool)
+    if pool is None or spec.slots > pool.sets[0].workers or not pool.sets[0].shared:
+        return None
+    if spec.tenant or spec.uses or spec.labels or state.total is not None or state.roomy_below < inf or pool.sheds:
+        return None
+    task_id = state.next_id
+    task = LiveTask(task_id, spec, state.policy_of(spec), seq=next_seq(state, task_id), now=now.wall)
+    state.next_id = task_id + 1
+    task.ready_at = now.wall
+    state.tasks[task_id] = task
+    pool.arrivals += 1
+    pool.enter_status(task)
+    pool.lanes.push(task)
+    state.wake_for_ready(pool)
+    effects = state.effects
+    effects.new[task_id], effects.touched[task_id] = spec, task
+    state.tell(task, "submitted", now)
+    pool.lanes.fold(task)
+    return task_id
 
 
 def _queue_in_bulk(state: State, event: Submitted, now: Now) -> Accepted | None:

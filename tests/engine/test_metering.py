@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cronoq_cli.engine.messages import MetersRead, PoolReplanned, PoolResized
+from cronoq_cli.engine.messages import MetersRead, PoolPaused, PoolReplanned, PoolResized, PoolResumed
 from cronoq_cli.engine.metering import CHANGES_KEPT, decide_utilisation
 from cronoq_cli.engine.pools import GroupPlan, LivePool, PoolPlan
 from tests.engine.story import Story
@@ -47,6 +47,25 @@ def test_slots_are_used_by_what_ran_and_by_what_runs() -> None:
     story.end(1, run_s=10.0)
     story.pass_time(5)
     assert pool_of(story).count_busy_s(story.now) == pytest.approx(20 + 15)
+
+
+def test_what_is_written_of_a_meter_between_two_counts_is_of_one_moment() -> None:
+    story = Story(1)
+    story.pass_time(1)
+    story.submit()
+    story.pass_time(30)
+    story.end(1, run_s=30.0)
+    story.handle(PoolPaused("default"))
+    assert story.shelf.pools["default"].get("meter") is None, "neither side was counted since the start"
+    story.handle(MetersRead())
+    meter = story.shelf.pools["default"]["meter"]
+    assert meter == {"worker_s": pytest.approx(30, abs=1), "busy_s": 30.0}
+    story.handle(PoolResumed("default"))
+    story.submit()
+    story.pass_time(5)
+    story.end(2, run_s=5.0)
+    story.handle(PoolPaused("default"))
+    assert story.shelf.pools["default"]["meter"] == meter
 
 
 def test_meters_go_on_after_a_crash_from_what_was_written_last() -> None:

@@ -19,7 +19,7 @@ from cronoq_cli.engine.messages import (
 from cronoq_cli.errors import ConflictError, InvalidError
 from cronoq_cli.model.lifecycle import Status
 from cronoq_cli.model.task import Priority
-from tests.engine.story import Story, edges, spec
+from tests.engine.story import Story, edges, spec, take_snapshot
 
 
 def busy_story(workers: int = 1, **pools: int) -> tuple[Story, list[int]]:
@@ -390,6 +390,26 @@ def test_when_an_array_gets_full_its_wide_members_keep_no_slots_in_other_pools()
     assert story.started() == [busy, *large], "one slot is kept for the wide member"
     story.end(busy)
     assert story.started() == [accepted.ids[0], behind]
+
+
+def test_tasks_submitted_one_by_one_stand_as_those_submitted_together() -> None:
+    fields = [{"pool": "side"}, {"priority": Priority.HIGH}, {"slots": 2}, {}, {"hold": True}, {"tenant": "a"}, {}]
+    newcomers = [Newcomer(spec(**{**one, "kind": "job"})) for one in fields * 12]
+    alone, together = (Story(2, side=1, runs=(4, 1000)) for _ in range(2))
+    for newcomer in newcomers:
+        alone.accept(newcomer)
+    together.accept(*newcomers)
+    assert take_snapshot(alone.engine) == take_snapshot(together.engine)
+    assert [event.type for event in alone.shelf.history].count("submitted") == len(newcomers)
+    assert alone.shelf.tasks.keys() == together.shelf.tasks.keys()
+
+
+def test_what_can_never_be_had_is_refused_of_a_single_task_too() -> None:
+    story = Story(2)
+    for fields, why in (({"pool": "none"}, "unknown pool"), ({"slots": 3}, "can never fit")):
+        with pytest.raises(InvalidError, match=why):
+            story.submit(**fields)
+    assert story.submit() == 1, "no id is lost"
 
 
 def test_looking_at_the_first_of_a_lane_finds_objects_and_runs_in_one_order() -> None:

@@ -131,8 +131,7 @@ class SqliteStore(SqliteReader):
         for new in changes.bulks:
             bulk.write_new(db, new, self._find_env_number)
         if changes.updated:
-            state = [(*rows.encode_state(record), record.id) for record in changes.updated]
-            _write(db, queries.UPDATE_STATE, state)
+            _write(db, queries.UPDATE_STATE, [(*rows.encode_state(one), one.id) for one in changes.updated])
         if changes.respecced:
             whole = [(*state, *birth, r.id) for r, state, birth in self._encode(changes.respecced)]
             _write(db, queries.UPDATE_WHOLE, whole)
@@ -187,14 +186,16 @@ class SqliteStore(SqliteReader):
             _write(db, queries.SAVE_BATCH, map(rows.encode_batch, changes.batches))
         if changes.stdins:
             _write(db, queries.SAVE_STDIN, changes.stdins.items())
-        _keep(db, queries.SAVE_POOL, queries.DROP_POOL, {(name,): state for name, state in changes.pools.items()})
-        resources = {(name,): state for name, state in changes.resources.items()}
-        _keep(db, queries.SAVE_RESOURCE, queries.DROP_RESOURCE, resources)
-        _keep(db, queries.SAVE_RUN_TIME, queries.DROP_RUN_TIME, changes.run_times)
-        incidents = {(subject,): incident for subject, incident in changes.incidents.items()}
-        _keep(db, queries.SAVE_INCIDENT, queries.DROP_INCIDENT, incidents)
-        notices = {(name,): notice for name, notice in changes.notices.items()}
-        _keep(db, queries.SAVE_NOTICE, queries.DROP_NOTICE, notices)
+        if changes.run_times:
+            _keep(db, queries.SAVE_RUN_TIME, queries.DROP_RUN_TIME, changes.run_times)
+        for save, drop, named in (
+            (queries.SAVE_POOL, queries.DROP_POOL, changes.pools),
+            (queries.SAVE_RESOURCE, queries.DROP_RESOURCE, changes.resources),
+            (queries.SAVE_INCIDENT, queries.DROP_INCIDENT, changes.incidents),
+            (queries.SAVE_NOTICE, queries.DROP_NOTICE, changes.notices),
+        ):
+            if named:
+                _keep(db, save, drop, {(name,): value for name, value in named.items()})
 
     def _write_schedules(self, changes: Changes) -> None:
         """Save or drop schedules; an environment that the former one named alone goes."""
@@ -356,9 +357,8 @@ class SqliteStore(SqliteReader):
 
 def _keep(db: sqlite3.Connection, save: str, drop: str, changes: Mapping[Any, object | None]) -> None:
     """Save each value as JSON under its key, or drop the row where it is None."""
-    if changes:
-        _write(db, drop, [key for key, value in changes.items() if value is None])
-        _write(db, save, [(*key, rows.encode_json(value)) for key, value in changes.items() if value is not None])
+    _write(db, drop, [key for key, value in changes.items() if value is None])
+    _write(db, save, [(*key, rows.encode_json(value)) for key, value in changes.items() if value is not None])
 
 
 def _write(db: sqlite3.Connection, sql: str, values: Iterable[rows.Row]) -> None:
