@@ -31,9 +31,9 @@ def connect(home: Home) -> Connection:
     return found
 
 
-def held_task() -> Submit:
-    """A request that queues one task which does not start, as `cronoq submit` makes it."""
-    return Submit(specs=[make_spec(held=True)], envs={"bench": b""}, brief=True)
+def one_task(*, held: bool = True) -> Submit:
+    """A request that queues one task, as `cronoq submit` makes it; a held one does not start."""
+    return Submit(specs=[make_spec(held=held)], envs={"bench": b""}, brief=True)
 
 
 def make_spec(command: tuple[str, ...] = ("/bin/true", "x"), *, held: bool = False) -> TaskSpec:
@@ -41,12 +41,12 @@ def make_spec(command: tuple[str, ...] = ("/bin/true", "x"), *, held: bool = Fal
     return TaskSpec(name="true", kind="true", command=list(command), cwd="/", umask=0o077, env="bench", hold=held)
 
 
-def time_answers(connection: Connection, count: int) -> list[float]:
+def time_answers(connection: Connection, count: int, *, held: bool = True) -> list[float]:
     """Seconds to the durable acknowledgement of each of so many submissions."""
     took = []
     for _ in range(count):
         begin = time.perf_counter()
-        connection.ask(held_task())
+        connection.ask(one_task(held=held))
         took.append(time.perf_counter() - begin)
     return took
 

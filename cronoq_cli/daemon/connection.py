@@ -10,6 +10,7 @@ import asyncio
 import logging
 import os
 import socket
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -75,6 +76,8 @@ class Host(Protocol):
     limits: Limits
     half_messages: int
     """Bytes of incomplete messages of all connections."""
+    heard_at: float
+    """When a client has last said anything, by the monotonic clock."""
 
     def enter(self, connection: Connection) -> None:
         """Count a new connection."""
@@ -124,6 +127,7 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self._ending:
             return
+        self._server.heard_at = time.monotonic()
         try:
             frames = self._decoder.feed(data)
             self._frames.extend(frames)

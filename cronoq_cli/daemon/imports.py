@@ -1,11 +1,12 @@
-"""What a daemon imports only when it listens already: the first answer does not wait for it, and no later request has
-to, nor meets a reinstalled package. Nothing else is done here.
+"""What a daemon imports only when it listens already, while no client wants anything of it: the first answer does not
+wait for it, and no later request has to, nor meets a reinstalled package. Nothing else is done here.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
@@ -16,6 +17,21 @@ from cronoq_cli.model.moment import load_zone
 
 log = logging.getLogger(__name__)
 
+EARLY = (
+    "cronoq_cli.commands.options",
+    "cronoq_cli.commands.submission",
+    "cronoq_cli.commands.render.tables",
+    "cronoq_cli.commands.schedule_table",
+    "cronoq_cli.commands.recurring_add",
+    "cronoq_cli.commands.recurring_change",
+    "cronoq_cli.commands.recurring_edit",
+    "croniter",
+)
+"""Large parts of what the verbs import, for steps of their own."""
+QUIET_S = 0.05
+"""So long no client must have said anything before the next step: each takes up to 20 ms."""
+LONGEST_WAIT_S = 10.0
+"""After so long clients that ask on and on are not minded any more."""
 LATER = (
     "concurrent.futures.thread",  # of asyncio.to_thread
     "cronoq_cli.commands.render.schedule_plan",
@@ -27,6 +43,8 @@ LATER = (
 def list_steps() -> Iterator[Callable[[], object]]:
     """All of it in small steps, and what comes with the first use: the parsers of the verbs, the list of zones, and the
     parser of expressions."""
+    for name in EARLY:
+        yield partial(import_module, name)
     for name in (*VERB_FILES, *HIDDEN_FILES):
         yield partial(build_command, name)
     for name in LATER:
@@ -35,9 +53,14 @@ def list_steps() -> Iterator[Callable[[], object]]:
     yield partial(parse_cron, "@daily")
 
 
-async def finish() -> None:
-    """Import it; what has come for the loop meanwhile has its turn between any two steps."""
+async def finish(find_heard_at: Callable[[], float] = lambda: float("-inf")) -> None:
+    """Import it; what has come for the loop meanwhile has its turn between any two steps.
+
+    `find_heard_at`: when a client has last said anything, by the monotonic clock."""
+    deadline = time.monotonic() + LONGEST_WAIT_S
     for step in list_steps():
+        while (now := time.monotonic()) < deadline and now < find_heard_at() + QUIET_S:
+            await asyncio.sleep(QUIET_S)
         try:
             step()
         except ImportError as error:  # the package is taken away, or replaced, at this moment: who needs it is told

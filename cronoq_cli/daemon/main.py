@@ -226,7 +226,7 @@ class _Daemon:
             self._notifier.tell_ready("running")
             self._notifier.watch(asyncio.get_running_loop())
             log.info("running, epoch %d, pid %d, %d tasks live", epoch, os.getpid(), daemon.resumed)
-            settling = asyncio.get_running_loop().create_task(self._settle_in())
+            settling = asyncio.get_running_loop().create_task(self._settle_in(server))
             await daemon.over.wait()
             settling.cancel()
             pruner.stop()
@@ -286,10 +286,9 @@ class _Daemon:
         if not daemon.is_over:
             server.reopen()
 
-    async def _settle_in(self) -> None:
-        """Import the rest; what lives long is looked at by the collector no more."""
-        await imports.finish()
-        gc.collect()
+    async def _settle_in(self, server: Server) -> None:
+        """Import the rest; what is there then lives long, and is looked at by the collector no more."""
+        await imports.finish(lambda: server.heard_at)
         gc.freeze()
         log.info("everything is loaded")
 

@@ -32,6 +32,7 @@ class Server:
         self.application = application
         self.limits = limits or _fit_descriptors(Limits())
         self.half_messages = 0
+        self.heard_at = float("-inf")
         self._connections: dict[Connection, None] = {}
         self._idle: dict[Connection, None] = {}
         self._listeners: list[asyncio.Server] = []

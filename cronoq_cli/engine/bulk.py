@@ -76,7 +76,7 @@ def find_alike(newcomers: list[Newcomer]) -> Alike | None:
     for index, newcomer in enumerate(newcomers):
         if newcomer.edges or newcomer.existing is not None or newcomer.fingerprint or newcomer.reason is not None:
             return None
-        whole = read_whole(newcomer.spec)
+        whole = _all_of(astuple(newcomer.spec))
         if whole != last:  # most are as the one before
             if asks_for_more(whole):
                 return None

@@ -93,13 +93,20 @@ class Run:
             return None
         return place
 
-    def copy_of(self, task_id: int) -> LiveTask:
-        """One of its tasks as an object that nobody knows: to be looked at. Raises KeyError when it is not here."""
+    def find_copy(self, task_id: int) -> LiveTask | None:
+        """One of its tasks as an object that nobody knows: to be looked at; None when it is not here."""
         place = self._find(task_id)
         if place is None:
-            raise KeyError(task_id)
+            return None
         at = self._at if isinstance(self._at, float) else self._at[place]
         return self.sample.like(task_id, task_id + self.shift, at)
+
+    def copy_of(self, task_id: int) -> LiveTask:
+        """The same. Raises KeyError when it is not here."""
+        copy = self.find_copy(task_id)
+        if copy is None:
+            raise KeyError(task_id)
+        return copy
 
     def take(self, task_id: int) -> LiveTask:
         """The same, no task of this run from now on."""
@@ -223,8 +230,10 @@ class Tasks(dict[int, "LiveTask"]):
     def look(self, task_id: int) -> LiveTask | None:
         """The task to be looked at: where it is of a run a copy, which stays unknown."""
         task = self.find_made(task_id)
-        if task is None and (run := self.find_run(task_id)) is not None:
-            return run.copy_of(task_id)
+        if task is None:
+            for run in self._blocks.get(task_id >> _BLOCK, ()):
+                if (task := run.find_copy(task_id)) is not None:
+                    break
         return task
 
     def take(self, run: Run, task_id: int) -> LiveTask:

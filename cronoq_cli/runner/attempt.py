@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_right
 from typing import Any, Final, NamedTuple
 
 from cronoq_cli.runner.environment import Environment
@@ -108,10 +109,22 @@ def _parse_limits(order: Message) -> tuple[float | None, ...]:
     return tuple(None if value is None else float(value) for value in limits)
 
 
+def split_by_age(attempts: list[Attempt], age_s: float) -> tuple[list[Attempt], list[Attempt]]:
+    """Of attempts in the order of their starts those that have run so long, and the others."""
+    since = time.monotonic() - age_s
+    place = bisect_right(attempts, since, key=_get_start)
+    return attempts[:place], attempts[place:]
+
+
+def _get_start(attempt: Attempt) -> float:
+    return attempt.started_awake
+
+
 def format_moment(seconds: float) -> str:
-    """A time as JSON to the microsecond: by whole numbers, since so many decimals of a float take ten times as long."""
-    if seconds < 1:
-        return f"{seconds:.6f}"
+    """A finite time as JSON, to the microsecond: by whole numbers, since so many decimals of a float take ten times as
+    long."""
+    if not 1 <= seconds < 1e12:
+        return repr(seconds)  # no time of ours: a journal that lay on a disk may say anything
     digits = str(int(seconds * 1e6))
     return f"{digits[:-6]}.{digits[-6:]}"
 

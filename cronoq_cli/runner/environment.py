@@ -80,20 +80,22 @@ class Environment:
         self._strings = CStrings(variables.values())
         self._shadowed: set[str] = set()
         self._rest = self._strings
-        self._extended = self._strings
+        self._extended: dict[int, CStrings] = {}
 
-    def extend(self, own: Mapping[str, str]) -> TaskEnvironment:
+    def extend(self, own: Mapping[str, str], place: int = 0) -> TaskEnvironment:
         """That of a task whose own variables, values by name, go before what has the same name here.
 
-        It holds until the next is asked for: those of many tasks differ by a few digits, and stand in the same place.
+        It holds until the next is asked for of the same place: those of many tasks differ by a few digits only, and
+        are written over those before.
         """
         rest = self._list_rest(own)
         texts = list(map("=".join, own.items()))
         if "" in own or "\0" in "".join(texts):
             texts = list(read_variables(texts).values())
-        if self._extended.first is not rest or not self._extended.refill(texts):
-            self._extended = CStrings(texts, rest)
-        return TaskEnvironment(self._variables, own, self._extended)
+        strings = self._extended.get(place)
+        if strings is None or strings.first is not rest or not strings.refill(texts):
+            strings = self._extended[place] = CStrings(texts, rest)
+        return TaskEnvironment(self._variables, own, strings)
 
     def _list_rest(self, own: Mapping[str, str]) -> CStrings:
         """All but the variables of these names; kept, since the tasks that share an environment set the same."""

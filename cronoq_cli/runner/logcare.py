@@ -15,7 +15,7 @@ from typing import Final
 
 from cronoq_cli.logs.cap import NoHolesError, count_kept, cut_file, decide_cut, share_cap
 from cronoq_cli.model.log_cap import HEAD_KEPT, LEAST_CAP
-from cronoq_cli.runner.attempt import Attempt
+from cronoq_cli.runner.attempt import Attempt, split_by_age
 from cronoq_cli.runner.loop import Loop, Timer
 
 _FIRST_LOOK_S: Final = 0.1
@@ -90,12 +90,13 @@ class LogCare:
             self._drop(self._logs[oldest])
 
     def _take_fresh(self) -> None:
+        living = [attempt for attempt in self._fresh if attempt.exit is None]
+        old, self._fresh = split_by_age(living, _FIRST_LOOK_S)
         self._fresh_timer = None
-        fresh, self._fresh = self._fresh, []
-        for attempt in fresh:
-            if attempt.exit is not None or attempt.log_cap is None:
-                continue
-            cap = share_cap(attempt.log_cap, len(attempt.logs))
+        if self._fresh:
+            self._fresh_timer = self._loop.call_at(self._fresh[0].started_awake + _FIRST_LOOK_S, self._take_fresh)
+        for attempt in old:
+            cap = share_cap(attempt.log_cap or 0, len(attempt.logs))
             for path in attempt.logs:
                 log = self._logs[path] = CaredLog(path, cap)
                 log.looked_at -= _FIRST_LOOK_S

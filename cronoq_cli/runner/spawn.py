@@ -5,16 +5,17 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import time
 from collections.abc import Iterator
 from typing import Final
 
 from cronoq_cli.errors import LACKING
-from cronoq_cli.runner.attempt import Attempt
+from cronoq_cli.runner.attempt import Attempt, StartError
 from cronoq_cli.runner.cspawn import CSpawn
 from cronoq_cli.runner.environment import CStrings, NulError, TaskEnvironment
 from cronoq_cli.runner.forkexec import fork_exec, parse_limits
 from cronoq_cli.runner.report import Reports
-from cronoq_cli.runner.streams import RUNNER_UMASK, Streams, get_umask, refuse
+from cronoq_cli.runner.streams import RUNNER_UMASK, SpawnError, Streams, get_umask, refuse
 from cronoq_cli.wire.runner import ErrorKind, Message, encode_text
 
 IGNORED_SIGNALS: Final = tuple(
@@ -25,11 +26,28 @@ IGNORED_SIGNALS: Final = tuple(
 TOKEN_VARIABLE: Final = "CRONOQ_TOKEN"
 SLOT_VARIABLE: Final = "CRONOQ_SLOT"
 
+# So many starts are prepared before the first of them is made.
+_PREPARED: Final = 4
 _NOT_HERE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESTALE, errno.ENODEV, errno.ETIMEDOUT})
 
 
+class Launch:
+    """All that is made for one start before its process."""
+
+    __slots__ = ("argv", "attempt", "environment", "order", "streams")
+
+    def __init__(
+        self, attempt: Attempt, order: Message, argv: CStrings, environment: TaskEnvironment, streams: Streams
+    ) -> None:
+        self.attempt = attempt
+        self.order = order
+        self.argv = argv
+        self.environment = environment
+        self.streams = streams
+
+
 class Spawner:
-    """Starts processes one at a time, moving the runner itself into the directory and umask of each; see `leave`."""
+    """Starts processes, moving the runner itself into the directory and umask of each, and back afterwards."""
 
     def __init__(self, reports: Reports) -> None:
         self._fast = CSpawn()
@@ -41,27 +59,38 @@ class Spawner:
         self._argv = CStrings([])
         self._nice = os.getpriority(os.PRIO_PROCESS, 0)
 
-    def spawn(self, attempt: Attempt) -> int:
-        """The pid of the started main process, leader of a session of its own.
+    def start(self, attempts: list[Attempt]) -> list[tuple[Attempt, StartError]]:
+        """Start these main processes, leaders of sessions of their own: those that could not be, with the reason.
 
-        Sets the attempt's log files. Raises SpawnError; the process then never was.
+        The others have their pid, log files and moments of the start. A few are prepared together: each new process
+        drives the runner out of the processor's caches, and what is repeated without one between is far quicker.
         """
-        order = attempt.order or {}
-        try:
-            return self._spawn(attempt, order)
-        except (UnicodeEncodeError, ValueError) as error:
-            raise refuse(ErrorKind.COMMAND, f"cannot be executed: {error}", exit_code=126) from None
+        refused: list[tuple[Attempt, StartError]] = []
+        for at in range(0, len(attempts), _PREPARED):
+            launches = []
+            for place, attempt in enumerate(attempts[at : at + _PREPARED]):
+                try:
+                    launches.append(self._prepare(attempt, attempt.order or {}, place))
+                except Exception as error:
+                    refused.append((attempt, _explain_failure(error)))
+            for launch in launches:
+                try:
+                    self._spawn(launch)
+                except Exception as error:
+                    refused.append((launch.attempt, _explain_failure(error)))
+        self._leave()
+        return refused
 
-    def leave(self) -> None:
+    def _leave(self) -> None:
         """Back to `/`, so that no file system is kept busy by the runner, and to its own umask."""
         self._take_umask(RUNNER_UMASK)
         if self._directory != "/":
             os.chdir("/")
             self._directory = "/"
 
-    def _spawn(self, attempt: Attempt, order: Message) -> int:
+    def _prepare(self, attempt: Attempt, order: Message, place: int) -> Launch:
         argv = self._read_argv(order["argv"])
-        environment = self._build_environment(attempt, order)
+        environment = self._build_environment(attempt, order, place)
         self._enter(order["cwd"])
         if self._umask & 0o700:
             self._take_umask(RUNNER_UMASK)  # that of the start before would take rights to our own files from us
@@ -69,11 +98,18 @@ class Spawner:
             self._make_report(attempt.report)
         streams = Streams(order, self._null)
         attempt.logs = streams.logs
+        return Launch(attempt, order, argv, environment, streams)
+
+    def _spawn(self, launch: Launch) -> None:
+        attempt = launch.attempt
         try:
-            self._take_umask(get_umask(order))
-            return self._execute(argv, environment, streams, order)
+            self._enter(launch.order["cwd"])
+            self._take_umask(get_umask(launch.order))
+            at, awake = time.time(), time.monotonic()
+            attempt.pid = self._execute(launch)
+            attempt.started_at, attempt.started_awake = at, awake
         finally:
-            streams.close()
+            launch.streams.close()
 
     def _read_argv(self, words: list[str]) -> CStrings:
         """The command, often that of the start before. Raises SpawnError when it can be none."""
@@ -94,14 +130,14 @@ class Spawner:
             os.umask(umask)
             self._umask = umask
 
-    def _build_environment(self, attempt: Attempt, order: Message) -> TaskEnvironment:
+    def _build_environment(self, attempt: Attempt, order: Message, place: int) -> TaskEnvironment:
         if attempt.environment is None:
             raise refuse(ErrorKind.MACHINE, f"the environment {order.get('env')} was never sent")
         own = dict(order.get("vars") or ())
         if attempt.slot is not None:
             own[SLOT_VARIABLE] = str(attempt.slot)
         own[TOKEN_VARIABLE] = attempt.token
-        return attempt.environment.extend(own)
+        return attempt.environment.extend(own, place)
 
     def _enter(self, path: str) -> None:
         if path == self._directory:
@@ -124,42 +160,37 @@ class Spawner:
             message = f"cannot make the report file {text}: {error.strerror}"
             raise refuse(ErrorKind.OUTPUT, message, error) from None
 
-    def _execute(self, argv: CStrings, environment: TaskEnvironment, streams: Streams, order: Message) -> int:
+    def _execute(self, launch: Launch) -> int:
         """Try the candidates as execvp does: go on where there is nothing, remember a refusal."""
-        name, refused = argv.strings[0], None
+        name, refused, environment = launch.argv.strings[0], None, launch.environment
         for path in _list_candidates(name, environment):
             try:
-                return self._launch(path, argv, environment, streams, order)
+                return self._launch(path, launch.argv, launch)
             except OSError as error:
                 if error.errno == errno.ENOEXEC:
-                    return self._run_script(path, environment, streams, order)
+                    return self._run_script(path, launch)
                 if error.errno == errno.EACCES:
                     refused = path
                 elif error.errno not in _NOT_HERE:
                     raise _explain(name, error) from None
         raise _explain_absence(name, refused or _find_refused(name, environment), environment)
 
-    def _run_script(self, path: bytes, environment: TaskEnvironment, streams: Streams, order: Message) -> int:
+    def _run_script(self, path: bytes, launch: Launch) -> int:
         """A text file without a first line that names an interpreter is the shell's."""
-        argv = CStrings(["/bin/sh", path.decode("utf-8", "surrogateescape"), *order["argv"][1:]])
+        words = launch.order["argv"]
+        argv = CStrings(["/bin/sh", path.decode("utf-8", "surrogateescape"), *words[1:]])
         try:
-            return self._launch(b"/bin/sh", argv, environment, streams, order)
+            return self._launch(b"/bin/sh", argv, launch)
         except OSError as error:
-            raise _explain(encode_text(order["argv"][0]), error) from None
+            raise _explain(encode_text(words[0]), error) from None
 
-    def _launch(
-        self,
-        path: bytes,
-        argv: CStrings,
-        environment: TaskEnvironment,
-        streams: Streams,
-        order: Message,
-    ) -> int:
-        nice, limits = order.get("nice"), order.get("rlimits")
+    def _launch(self, path: bytes, argv: CStrings, launch: Launch) -> int:
+        nice, limits = launch.order.get("nice"), launch.order.get("rlimits")
+        actions, environment = launch.streams.actions, launch.environment
         if limits or (nice is not None and nice != self._nice) or not self._fast.usable:
             pairs = environment.list_pairs()
-            return fork_exec(path, argv.strings, pairs, streams.actions, nice, parse_limits(limits or {}))
-        return self._fast.spawn(path, argv, environment.strings, streams.actions)
+            return fork_exec(path, argv.strings, pairs, actions, nice, parse_limits(limits or {}))
+        return self._fast.spawn(path, argv, environment.strings, actions)
 
 
 def _list_places(name: bytes, environment: TaskEnvironment) -> Iterator[bytes]:
@@ -182,6 +213,15 @@ def _list_candidates(name: bytes, environment: TaskEnvironment) -> Iterator[byte
 def _find_refused(name: bytes, environment: TaskEnvironment) -> bytes | None:
     """The first place where there is something, though it cannot be executed."""
     return next((path for path in _list_places(name, environment) if os.path.lexists(path)), None)
+
+
+def _explain_failure(error: Exception) -> StartError:
+    """Why a start failed. A malformed order must be answered too, or the daemon would wait for it for ever."""
+    if isinstance(error, SpawnError):
+        return error.error
+    if isinstance(error, ValueError):
+        return StartError(ErrorKind.COMMAND, None, f"cannot be executed: {error}", 126)
+    return StartError(ErrorKind.COMMAND, None, f"cannot be started: {type(error).__name__}: {error}", 126)
 
 
 def _explain(name: bytes, error: OSError) -> Exception:

@@ -21,6 +21,7 @@ from cronoq_cli.runner.attempt import (
     format_moment,
     format_pid,
     format_started,
+    split_by_age,
 )
 from cronoq_cli.runner.environment import Environment
 from cronoq_cli.runner.journal import Journal
@@ -33,7 +34,7 @@ from cronoq_cli.runner.loop import Loop, Timer
 from cronoq_cli.runner.report import Reports, remove_report
 from cronoq_cli.runner.spare import Spare
 from cronoq_cli.runner.spawn import Spawner
-from cronoq_cli.runner.streams import SpawnError, measure_files
+from cronoq_cli.runner.streams import measure_files
 from cronoq_cli.runner.tree import Census, FileId, find_file_id, find_ticks
 from cronoq_cli.wire.runner import Cause, ErrorKind, Event, Message, encode_text, format_message
 
@@ -208,34 +209,23 @@ class Supervisor:
         for attempt in batch:
             attempt.begin = format_begin(attempt, at, awake)
             self._append(attempt.begin)
-        written = self.flush()
+        if self.flush():
+            refused = self._spawner.start(batch)
+        else:
+            refused = [(attempt, self._explain_journal()) for attempt in batch]
         for attempt in batch:
-            if written:
-                self._start_one(attempt)
-            else:
-                self._refuse(attempt, self._explain_journal())
-                self.lanes.free(attempt)
+            if attempt.pid is not None:
+                self._begin(attempt, attempt.pid)
+        for attempt, error in refused:
+            self._refuse(attempt, error)
+            self.lanes.free(attempt)
         self._starting = []
-        self._spawner.leave()
         if self.lanes.have_changes:
             self._loop.turn_again()
 
-    def _start_one(self, attempt: Attempt) -> None:
-        now, awake = time.time(), time.monotonic()
-        try:
-            attempt.pid = self._spawner.spawn(attempt)
-        except SpawnError as refused:
-            self._refuse(attempt, refused.error)
-            self.lanes.free(attempt)
-            return
-        except Exception as error:
-            # A malformed order must be answered, or the daemon would wait for it for ever.
-            problem = f"cannot be started: {type(error).__name__}: {error}"
-            self._refuse(attempt, StartError(ErrorKind.COMMAND, None, problem, 126))
-            self.lanes.free(attempt)
-            return
-        attempt.started_at, attempt.started_awake = now, awake
-        self.mains[attempt.pid] = attempt
+    def _begin(self, attempt: Attempt, pid: int) -> None:
+        """An attempt runs."""
+        self.mains[pid] = attempt
         self.running[attempt.token] = attempt
         self._limits.arm(attempt)
         self._logcare.begin(attempt)
@@ -291,12 +281,14 @@ class Supervisor:
             self._note_timer = self._loop.call_after(_NOTE_AFTER_S, self._note_pids)
 
     def _note_pids(self) -> None:
+        living = [attempt for attempt in self._unnoted if attempt.exit is None]
+        old, self._unnoted = split_by_age(living, _NOTE_AFTER_S)
         self._note_timer = None
-        unnoted, self._unnoted = self._unnoted, []
-        living = [attempt for attempt in unnoted if attempt.exit is None]
-        if living:
+        if self._unnoted:
+            self._note_timer = self._loop.call_at(self._unnoted[0].started_awake + _NOTE_AFTER_S, self._note_pids)
+        if old:
             with self.census.spare:
-                for attempt in living:
+                for attempt in old:
                     attempt.ticks = find_ticks(attempt.pid or 0)
                     self._append(format_pid(attempt))
 

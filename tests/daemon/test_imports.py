@@ -1,10 +1,11 @@
-"""A daemon imports the rest as soon as it serves, and holds up nobody for long with it."""
+"""A daemon imports the rest when it serves and nobody wants anything, and holds up nobody for long with it."""
 
 from __future__ import annotations
 
 import asyncio
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,23 @@ def test_what_comes_meanwhile_has_its_turn_between_two_steps() -> None:
         return turns
 
     assert asyncio.run(count_turns()) >= steps > len(imports.LATER)
+
+
+def test_nothing_is_imported_while_a_client_asks_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(imports, "QUIET_S", 0.02)
+    done: list[float] = []
+    monkeypatch.setattr(imports, "list_steps", lambda: iter([lambda: done.append(time.monotonic())] * 2))
+
+    async def ask(until: float) -> None:
+        await imports.finish(lambda: min(time.monotonic(), until))
+
+    asked_until = time.monotonic() + 0.1
+    asyncio.run(ask(asked_until))
+    assert len(done) == 2 and min(done) >= asked_until + imports.QUIET_S
+    monkeypatch.setattr(imports, "LONGEST_WAIT_S", 0.05)
+    began = time.monotonic()
+    asyncio.run(ask(float("inf")))
+    assert len(done) == 4 and done[2] >= began + imports.LONGEST_WAIT_S
 
 
 def test_no_verb_is_built_by_the_first_line_that_needs_it() -> None:

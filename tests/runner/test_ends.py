@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from pathlib import Path
 
 import pytest
 
+from cronoq_cli.runner.attempt import format_moment
 from tests.runner.driver import Runner, eventually, is_alive
 
 
@@ -133,3 +135,8 @@ def test_a_core_dump_is_told(runner: Runner) -> None:
         pytest.skip("core dumps cannot be allowed here")
     assert ended["signal"] == 3
     assert isinstance(ended["core"], bool)
+
+
+def test_any_finite_time_is_written_as_a_number() -> None:
+    for seconds in (0.0, 0.25, 1.0, 1.5, 1796031720.123456, 1e11 + 0.5, -3.25, 1e300, 5e-324):
+        assert json.loads(format_moment(seconds)) == pytest.approx(seconds, abs=1e-6)

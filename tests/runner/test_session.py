@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import socket
 import stat
@@ -31,6 +32,17 @@ def test_a_lane_starts_in_order_as_slots_become_free(runner: Runner) -> None:
     ends = [runner.wait_ended(token) for token in tokens]
     for earlier, later in itertools.pairwise(ends):
         assert earlier["ended_at"] <= later["started_at"]
+
+
+def test_the_next_start_of_a_slot_goes_before_the_end_is_written_up(runner: Runner) -> None:
+    runner.send({"order": "lanes", "lanes": {"one": 1}})
+    first, second = (runner.start("/bin/sleep", "0.1", lane="one") for _ in range(2))
+    for token in (first, second):
+        runner.wait_ended(token)
+    records = [json.loads(line) for line in runner.journal.read_text().splitlines()]
+    told = [(record.get("record") or record["event"], record.get("token")) for record in records]
+    assert told.index(("begin", first)) < told.index(("begin", second)) < told.index(("ended", first))
+    assert told.index(("ended", first)) < told.index(("ended", second))
 
 
 def test_a_start_is_told_in_a_moment_unless_its_end_is_told_with_it(runner: Runner) -> None:

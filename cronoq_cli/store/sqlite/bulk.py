@@ -96,7 +96,7 @@ class _Kind:
         known = zip(rows.BIRTH, map(rows.bound_text, rows.encode_birth(first, number_env(first.env))), strict=True)
         values = {name: value for name, value in known if value is not None}
         columns = {name: f":{name}" for name in values}
-        varying = {"spec": list(map(rows.encode_json, self.specs))}
+        varying = {"spec": rows.encode_all(self.specs)}
         if len(set(map(_born_of, self.specs))) > 1 or any(spec.tags for spec in self.specs):
             births = [rows.encode_birth(spec, number_env(spec.env)) for spec in self.specs]
             varying = dict(zip(rows.BIRTH, map(list, zip(*births, strict=True)), strict=True))

@@ -67,6 +67,14 @@ def encode_json(value: object) -> bytes:
         return json.dumps(msgspec.to_builtins(value), ensure_ascii=True, separators=(",", ":")).encode()
 
 
+def encode_all(values: list[Any]) -> list[bytes]:
+    """Each value as JSON."""
+    try:
+        return list(map(_encode, values))
+    except UnicodeEncodeError:
+        return list(map(encode_json, values))
+
+
 def decode_json(data: bytes | str, kind: type[_T]) -> _T:
     """A value of the kind from JSON as `encode_json` writes it. Raises DamagedRowError."""
     decode = _decoders.get(kind)

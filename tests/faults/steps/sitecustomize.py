@@ -21,7 +21,7 @@ WRAPPED: dict[str, list[tuple[str, str, str, str]]] = {
     # module: (class, method, step before it, step after it)
     "cronoq_cli.store.sqlite.writer": [("SqliteStore", "commit", "daemon-before-commit", "daemon-after-commit")],
     "cronoq_cli.daemon.runners": [("Runners", "perform", "daemon-before-orders", "daemon-after-orders")],
-    "cronoq_cli.runner.spawn": [("Spawner", "spawn", "runner-before-spawn", "runner-after-spawn")],
+    "cronoq_cli.runner.spawn": [("Spawner", "_spawn", "runner-before-spawn", "runner-after-spawn")],
     "cronoq_cli.runner.supervisor": [
         ("Supervisor", "keep", "runner-before-end-is-kept", "runner-after-end-is-kept"),
         ("Supervisor", "forget", "runner-before-forget", "runner-after-forget"),
