@@ -182,6 +182,6 @@ def test_a_submit_is_parsed_and_built_in_a_fraction_of_a_millisecond(caller: Cal
 
 
 def _time_of(caller: Caller, words: tuple[str, ...]) -> float:
-    begin = time.perf_counter()
+    begin = time.process_time()
     caller(*words)
-    return time.perf_counter() - begin
+    return time.process_time() - begin

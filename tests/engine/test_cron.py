@@ -230,18 +230,18 @@ def test_the_ends_of_the_calendar_give_none() -> None:
 
 def test_a_huge_expression_is_judged_quickly() -> None:
     ranges = ",".join(f"{low}-{high}/{step}" for step in range(1, 5) for low in range(60) for high in range(30))
-    began = time.perf_counter()
+    began = time.process_time()
     assert parse_cron(f"{ranges} * * * *").minutes == tuple(range(60))
     assert len(ranges) > 34_000
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
 
 
 def test_a_next_run_decades_away_is_found_quickly() -> None:
     rare = parse_cron("0 0 * 2 MON#5")
-    began = time.perf_counter()
+    began = time.process_time()
     for _ in range(100):
         assert next_after(rare, at("2073-01-01T00:00:00Z"), BERLIN) == at("2112-02-28T23:00:00Z")
-    assert (time.perf_counter() - began) / 100 < 0.005
+    assert (time.process_time() - began) / 100 < 0.005
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import process_time
 
 import pytest
 
@@ -137,14 +137,14 @@ def test_a_fan_of_ten_thousand_dependents_is_released_in_linear_time() -> None:
         story = Story(1)
         target = story.submit()
         story.accept(*[Newcomer(spec(), [on(SUCCESS, target)]) for _ in range(count)])
-        began = perf_counter()
+        began = process_time()
         story.end(target)
-        took = perf_counter() - began
+        took = process_time() - began
         assert len(story.ids(Status.READY)) == count - 1
         return took
 
     release(100)
-    small, large = min(release(1_000) for _ in range(3)), release(10_000)
+    small, large = min(release(1_000) for _ in range(3)), min(release(10_000) for _ in range(2))
     assert large < small * 10 * 5, "ten times as many take about ten times as long, not a hundred times"
 
 

@@ -268,6 +268,6 @@ def test_a_listing_of_sixty_tasks_is_described_fast() -> None:
 
 
 def _timed(call: Any) -> float:
-    began = time.perf_counter()
+    began = time.process_time()
     call()
-    return time.perf_counter() - began
+    return time.process_time() - began
