@@ -384,6 +384,8 @@ def may_go_ahead(task: LiveTask) -> bool:
     """Whether nothing but the order of its pool decides of a task's start."""
     if task.slots != 1 or task.kill_at is not None or task.wants is not None or task.times is not None:
         return False
+    if task.batch is not None and task.batch.record.max_fails is not None:
+        return False  # what fails before it may end it
     return not (task.facts and "members" in task.facts)  # of a group's task it is decided at its start who they are
 
 

@@ -52,7 +52,7 @@ def hanging(cronoq: Any, gate: Path, *words: str) -> Iterator[Any]:
         gate.unlink()
         out, err = process.communicate(timeout=20)
     assert process.returncode == 0, err
-    assert out.strip().isdigit()
+    assert words[0] != "submit" or out.strip().isdigit()
 
 
 def test_while_a_commit_hangs_who_looks_is_answered_and_who_decides_waits(cronoq, shim, gate) -> None:
@@ -77,6 +77,16 @@ def test_while_a_commit_hangs_who_looks_is_answered_and_who_decides_waits(cronoq
     stop.communicate(timeout=20)
     assert stop.returncode == 0
     assert [task["status"] for task in cronoq.ask("ls", "3")["tasks"]] == ["blocked"]
+
+
+def test_a_configuration_counts_as_read_when_it_is_in_force_with_the_runner_too(cronoq, shim, gate) -> None:
+    cronoq.forced["commit"] = "thread"
+    cronoq.configure("[pools.default]\nworkers = 3\n")
+    cronoq.ok("daemon", "start", env={"LD_PRELOAD": str(shim), "SLOW_SYNC_WHILE": str(gate)})
+    cronoq.configure("[pools.default]\nworkers = 1\n")
+    with hanging(cronoq, gate, "daemon", "reload") as reload, pytest.raises(subprocess.TimeoutExpired):
+        reload.wait(0.5)
+    assert cronoq.ask("pool", "show", "default")["pool"]["workers"] == 1
 
 
 def test_a_daemon_notices_by_itself_that_its_disk_is_slow(cronoq, shim) -> None:

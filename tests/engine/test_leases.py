@@ -92,6 +92,10 @@ def test_who_wants_it_has_everything_given_ahead_or_nothing() -> None:
     assert story.take_orders() == [Start(unknown, 1, "default", 1, ahead=True)]
     story.array(3, limit=2)
     assert story.started() == [], "what only its turn can decide is not given ahead by any setting"
+    story.handle(Cancelled(story.ids(Status.READY)))
+    story.take_orders()
+    story.array(3, max_fails=1)
+    assert story.started() == [], "what fails first may end the rest"
 
 
 def test_the_runner_starts_the_next_by_itself_in_one_report() -> None:

@@ -21,6 +21,7 @@ def stop(daemon: Service, request: DaemonStop) -> Reply:
 
 
 def reload(daemon: Service, request: Reload) -> Reply:
-    """Read the configuration anew, whole or not at all."""
+    """Read the configuration anew, whole or not at all; answered when it is in force, with the runner too."""
+    daemon.desk.scheduler.begin_deciding()
     daemon.reload()
     return Reply(doc={"daemon": daemon.describe()})
