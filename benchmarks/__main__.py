@@ -8,13 +8,16 @@ import math
 import os
 import platform
 import sqlite3
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from statistics import median
 from typing import Any
 
-from benchmarks.measuring import Figure, Skipped
+from benchmarks.measuring import Figure, Skipped, time_call
 from benchmarks.rows import ROWS, Row
 
 MARKS = {True: "yes", False: "NO", None: ""}
@@ -77,8 +80,25 @@ def describe_machine() -> dict[str, Any]:
         "kernel": platform.release(),
         "cores": os.cpu_count(),
         "load": f"{os.getloadavg()[0]:.1f}",
+        "`python -c pass`": f"{1e3 * median(_time_pass() for _ in range(9)):.0f} ms",
+        "a sync": f"{1e3 * median(_time_syncs(50)):.2f} ms",
         "at": time.strftime("%Y-%m-%d %H:%M"),
     }
+
+
+def _time_pass() -> float:
+    return time_call(lambda: subprocess.run([sys.executable, "-c", "pass"], check=True))
+
+
+def _time_syncs(count: int) -> list[float]:
+    """Seconds for each of so many writes of a page with its sync, where homes are made."""
+    with tempfile.TemporaryFile(dir=os.environ.get("CRONOQ_BENCH_DIR")) as file:
+
+        def call() -> None:
+            file.write(bytes(4096))
+            os.fdatasync(file.fileno())
+
+        return [time_call(call) for _ in range(count)]
 
 
 if __name__ == "__main__":
