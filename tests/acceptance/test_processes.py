@@ -453,9 +453,9 @@ def test_descriptors_and_children_stay_flat(cronoq) -> None:
     # Commits in the thread and reads beside them need files of their own, opened when they are first needed.
     cronoq.configure('[pools.default]\nworkers = 8\n[daemon]\ncommit = "thread"\n')
     use()
-    before = census()
+    before = census()  # perhaps with the connection of a client that has just left
     use()
-    cronoq.wait_until(lambda: census() == before, what=f"{before} again")
+    cronoq.wait_until(lambda: all(count <= before[part] for part, count in census().items()), what=f"{before} again")
     assert not list_zombies([cronoq.find_daemon(), *cronoq.list_runners()])
 
 

@@ -110,7 +110,10 @@ def test_descriptors_and_memory_of_the_daemon_stay_as_they_are(crowded) -> None:
     for _ in range(20):
         crowded.ok("submit", "--", "true")
     crowded.ok("wait", "--all")
-    crowded.wait_until(lambda: [descriptors(pid) for pid in pids] <= before, what="as few descriptors as before")
+    crowded.wait_until(
+        lambda: all(descriptors(pid) <= count for pid, count in zip(pids, before, strict=True)),
+        what="as few descriptors as before",
+    )
 
 
 def test_a_foreign_reader_with_an_open_transaction_stops_no_writes(crowded) -> None:
