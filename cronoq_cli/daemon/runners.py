@@ -342,7 +342,7 @@ class Runners:
         if parsed is None or len(self._runners) > 1 or not self.compared.is_set():
             return
         task = self._scheduler.find_live(parsed[1])
-        if task is not None and task.has_process and task.attempt_at_runner == parsed[2]:
+        if task is not None and task.is_at_runner(parsed[2]):
             self.ask_again()
 
     def _hear_hello(self, runner: Runner, message: dict[str, Any]) -> None:

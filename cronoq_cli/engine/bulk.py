@@ -61,11 +61,14 @@ class Alike(NamedTuple):
         return [place for place, one in enumerate(self.kinds) if one == kind]
 
 
+def _is_new(newcomer: Newcomer) -> bool:
+    """Whether a newcomer is new for sure, and nothing but its spec says what it asks for."""
+    return not newcomer.edges and newcomer.existing is None and not newcomer.fingerprint and newcomer.reason is None
+
+
 def asks_for_nothing(newcomer: Newcomer) -> bool:
     """Whether a newcomer, new for sure, asks for no more than a place in a lane."""
-    if newcomer.edges or newcomer.existing is not None or newcomer.fingerprint or newcomer.reason is not None:
-        return False
-    return not asks_for_more(read_whole(newcomer.spec))
+    return _is_new(newcomer) and not asks_for_more(read_whole(newcomer.spec))
 
 
 def find_alike(newcomers: list[Newcomer]) -> Alike | None:
@@ -74,9 +77,9 @@ def find_alike(newcomers: list[Newcomer]) -> Alike | None:
     alike = Alike([], [])
     number, last = 0, None
     for index, newcomer in enumerate(newcomers):
-        if newcomer.edges or newcomer.existing is not None or newcomer.fingerprint or newcomer.reason is not None:
+        if not _is_new(newcomer):
             return None
-        whole = _all_of(astuple(newcomer.spec))
+        whole = read_whole(newcomer.spec)
         if whole != last:  # most are as the one before
             if asks_for_more(whole):
                 return None

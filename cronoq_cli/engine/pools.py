@@ -350,7 +350,7 @@ class LivePool:
 
     def take(self, task: LiveTask) -> None:
         """Give a task its slots, in the set that its units name."""
-        self.sets[0 if task.units is None else set_of(task)].busy += task.slots
+        self.sets[set_of(task)].busy += task.slots
         self.running[task.id] = task
         if self.plan.fair_share:
             self.shares.take(tenant_of(task), task.slots)
@@ -360,7 +360,7 @@ class LivePool:
     def give_back(self, task: LiveTask) -> None:
         """Free the slots of a task whose process tree is gone."""
         if self.running.pop(task.id, None) is not None:
-            self.sets[0 if task.units is None else set_of(task)].busy -= task.slots
+            self.sets[set_of(task)].busy -= task.slots
             if self.plan.fair_share:
                 self.shares.give_back(tenant_of(task), task.slots)
             if task.batch is not None:

@@ -126,7 +126,7 @@ class State:
     def move(self, task: LiveTask, trigger: Trigger, target: Status, now: Now, message: str | None = None) -> None:
         """The one way a task's status changes. Raises AssertionError for a move outside the tables."""
         assert (task.status, trigger, target) in ALLOWED, f"task {task.id}: {task.status} -> {target} by {trigger}"
-        was, effects = task.status, self.effects
+        was = task.status
         if target is not RUNNING:
             if was is READY:
                 self.woken[task.pool] = None  # a large head may have kept slots free that others fit into
@@ -136,40 +136,30 @@ class State:
                 self.woken[task.pool] = None  # workers may have been held for its fixed start
         self.pools[task.pool].change_status(task, target)
         task.updated_at = now.wall
-        effects.touched[task.id] = task
-        told = Transition(
-            at=now.wall,
-            type=trigger._value_,
-            id=task.id,
-            key=task.key,
-            pool=task.pool,
-            status=target._value_,
-            attempt=task.attempt or None,
-            message=task.reason if message is None else message,
-        )
+        self.effects.touched[task.id] = task
+        told = self.tell(task, trigger._value_, now, message)
         if target not in LIVE and trigger not in TOLD_WITH_ATTEMPT:
             told.ended = sum_up_task(task, was, now)
-        effects.transitions.append(told)
 
     def touch(self, task: LiveTask, now: Now) -> None:
         """Mark a task's state as changed, to be written with the next commit."""
         task.updated_at = now.wall
         self.effects.touched[task.id] = task
 
-    def tell(self, task: LiveTask, kind: str, now: Now, message: str | None = None) -> None:
-        """Add a line to the event history."""
-        self.effects.transitions.append(
-            Transition(
-                at=now.wall,
-                type=kind,
-                id=task.id,
-                key=task.key,
-                pool=task.pool,
-                status=task.status._value_,
-                attempt=task.attempt or None,
-                message=message if message is not None else task.reason,
-            )
+    def tell(self, task: LiveTask, kind: str, now: Now, message: str | None = None) -> Transition:
+        """Add a line to the event history; the line."""
+        told = Transition(
+            at=now.wall,
+            type=kind,
+            id=task.id,
+            key=task.key,
+            pool=task.pool,
+            status=task.status._value_,
+            attempt=task.attempt or None,
+            message=message if message is not None else task.reason,
         )
+        self.effects.transitions.append(told)
+        return told
 
     def wake(self, pool: str) -> None:
         """Something changed that may let a task of this pool start."""
