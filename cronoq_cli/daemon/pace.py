@@ -16,7 +16,11 @@ ROW_S = 40e-6
 """What one row may cost of processor time: a long commit of many rows says nothing of the disk."""
 WINDOW = 32
 MOST_SLOW = 3
-"""So many slow ones of the last WINDOW are no accident any more."""
+SLOW_TOGETHER_S = 0.04
+"""So many slow ones of the last WINDOW, which took so long together, are no accident any more. Most fast disks have
+commits of 2 to 4 ms among a hundred, and the thread makes each answer half as long again: it must be worth it."""
+TRIAL_S = 0.01
+"""So long may the slow commits of a trial take together."""
 BESIDE = 8
 """Of so many commits beside the loop the fastest must be fast before the loop is tried again: what a commit takes there
 may be the waiting for the interpreter, but never is less than what the disk takes."""
@@ -32,7 +36,7 @@ class Pace:
         self.choice = choice
         self._beside = False
         self._on_trial = False
-        self._slow: deque[bool] = deque(maxlen=WINDOW)
+        self._slow: deque[float] = deque(maxlen=WINDOW)  # what slow commits took; 0: it was fast
         self._took: deque[float] = deque(maxlen=BESIDE)
         self._rest_s = REST_S
         self._until = 0.0
@@ -54,8 +58,8 @@ class Pace:
         if self._beside:
             self._took.append(over_s)
             return False
-        self._slow.append(over_s > SLOW_S)
-        if sum(self._slow) >= (1 if self._on_trial else MOST_SLOW):
+        self._slow.append(over_s if over_s > SLOW_S else 0.0)
+        if self._is_slow():
             self._rest_s = min(self._rest_s * 2, LONGEST_REST_S) if self._on_trial else REST_S
             self._beside, self._on_trial = True, False
             self._until = now + self._rest_s
@@ -64,3 +68,10 @@ class Pace:
         if len(self._slow) == WINDOW:
             self._on_trial = False
         return False
+
+    def _is_slow(self) -> bool:
+        """Whether what was slow lately sends commits to the thread."""
+        together = sum(self._slow)
+        if self._on_trial:
+            return together > TRIAL_S
+        return together > SLOW_TOGETHER_S and sum(took > 0 for took in self._slow) >= MOST_SLOW

@@ -32,6 +32,13 @@ def test_several_slow_commits_send_them_to_the_thread_and_the_last_is_named() ->
     assert pace.decide_beside(0.0)
 
 
+def test_commits_that_are_hardly_slow_must_be_many() -> None:
+    hardly, pace = 0.003, Pace()
+    for turn in range(10 * WINDOW):
+        assert not pace.note(hardly if turn % 3 == 0 else FAST, 4, turn), "one in three, 3 ms each"
+    assert any(pace.note(hardly, 4, 0.0) for _ in range(WINDOW)), "each of them"
+
+
 def test_a_long_commit_of_many_rows_is_not_a_slow_disk() -> None:
     pace = Pace()
     rows = 10_000
@@ -73,6 +80,15 @@ def test_a_trial_in_vain_ends_with_its_first_slow_commit_and_doubles_the_rest() 
         assert not pace.decide_beside(now), "the rest is over"
         assert pace.note(SLOW, 4, now), "one slow commit ends the trial"
         assert pace.decide_beside(now)
+
+
+def test_a_trial_bears_an_accident() -> None:
+    pace = Pace()
+    make_slow(pace)
+    settle_beside(pace, FAST, 0.0)
+    for turn in range(WINDOW):
+        assert not pace.decide_beside(REST_S)
+        assert not pace.note(0.003 if turn < 2 else FAST, 4, REST_S)
 
 
 def test_a_trial_that_goes_well_makes_accidents_accidents_again() -> None:
