@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
 from cronoq_cli.commands.answers import Json, ask, tasks_of
@@ -27,8 +27,7 @@ from cronoq_cli.wire.requests import ShowTasks
 EXAMPLES = ("cronoq logs 7", "cronoq logs -f last", "cronoq logs -n 20 --attempt 2 7", "cronoq logs --since 10m --all")
 
 
-@dataclass(slots=True)
-class LogOptions:
+class LogOptions(msgspec.Struct):
     """Which part of the output."""
 
     follow: Annotated[bool, option("--follow", "-f", help="Go on until the task has ended, over its retries.")] = False
@@ -87,8 +86,7 @@ def follow(context: Context, select: Selection, which: LogOptions) -> int | None
     return logs(context, select, which)
 
 
-@dataclass(slots=True)
-class _Part:
+class _Part(msgspec.Struct):
     """The log of one stream of one attempt; `unstarted`: why there was never a process to write it."""
 
     task: int
