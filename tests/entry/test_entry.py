@@ -159,6 +159,11 @@ def test_terminals_are_told_with_their_width(daemon: Daemon, environment: dict[s
 
 
 @pytest.mark.parametrize("form", [["--home", "{}", "ls"], ["--home={}", "ls"]])
+def test_the_version_is_that_of_this_program_and_needs_nobody(environment: dict[str, str]) -> None:
+    done = run(environment, "--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"cronoq %s\n" % VERSION.encode(), b"")
+
+
 def test_a_leading_home_chooses_the_daemon(
     daemon: Daemon, environment: dict[str, str], tmp_path: Path, form: list[str]
 ) -> None:
