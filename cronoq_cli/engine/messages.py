@@ -1,7 +1,7 @@
 """What goes into the engine (events, in the past tense) and what comes out (actions, as orders; effects).
 
-Values only: the engine touches nothing else, the daemon commits the effects and performs the actions. What every task's
-way has many of are msgspec structs, made in a third of the time.
+Values only: the engine touches nothing else, the daemon commits the effects and performs the actions. They are msgspec
+structs: made in a third of a dataclass's time, and declared without the generated code that each start would run.
 """
 
 from __future__ import annotations
