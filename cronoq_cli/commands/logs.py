@@ -164,7 +164,8 @@ def _streams_of(task: Mapping[str, Any], attempt: Mapping[str, Any], which: LogO
     ):
         if path is not None and not hidden:
             unstarted = attempt["message"] if attempt["cause"] == "spawn" else None
-            settled = attempt["finished_at"] is not None and task.get("log_cap") is not None  # no cap: a file named by -o
+            is_ours = task.get("log_cap") is not None  # none is capped that the submission has named (-o)
+            settled = is_ours and attempt["finished_at"] is not None
             found.append(_Part(task["id"], attempt["number"], stream, path, settled, unstarted))
     return found
 
