@@ -5,7 +5,6 @@ What can stand there lives in `settings` and beside it.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -32,7 +31,7 @@ def load_settings(path: str) -> Settings:
     Raises InvalidError where it cannot be read, is not TOML, or says something cronoq does not know.
     """
     content = find_content(path)
-    return Settings() if content is None else parse_settings(content, path)
+    return Settings() if not content else parse_settings(content, path)
 
 
 def find_content(path: str) -> bytes | None:
@@ -67,6 +66,8 @@ def parse_settings(content: bytes, path: str) -> Settings:
 
 def parse_document(content: bytes, path: str) -> dict[str, Any]:
     """The TOML of a file as it stands there, its meaning not looked at. Raises InvalidError with the line."""
+    import tomllib  # a start without a configuration goes without it
+
     try:
         return tomllib.loads(content.decode())
     except UnicodeDecodeError as error:
