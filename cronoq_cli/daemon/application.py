@@ -8,9 +8,8 @@ from __future__ import annotations
 import io
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from cronoq_cli.commands.context import Context, NeedsClient
 from cronoq_cli.commands.verb_files import COMPLETE
 from cronoq_cli.daemon.desk import Desk
 from cronoq_cli.daemon.handlers import (
@@ -35,6 +34,9 @@ from cronoq_cli.model.task import Transition
 from cronoq_cli.wire import requests, schedules
 from cronoq_cli.wire.codec import CommandLine, LineAnswer
 from cronoq_cli.wire.requests import Reply, Request, Watch
+
+if TYPE_CHECKING:
+    from cronoq_cli.commands.context import Context
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -168,6 +170,8 @@ class Application:
         return _collect(context, error.exit)
 
     def _make_context(self, line: CommandLine) -> Context:
+        from cronoq_cli.commands.context import Context
+
         return Context(
             gateway=_LocalGateway(self),
             cwd=line.cwd,
@@ -229,6 +233,8 @@ class _LocalGateway:
 
     def ask(self, request: Request) -> Reply:
         """Carry out a request. Raises NeedsClient for what the client reads itself."""
+        from cronoq_cli.commands.context import NeedsClient
+
         if requests.is_read_from_store(request):
             raise NeedsClient
         return self._application.answer_now(request)
