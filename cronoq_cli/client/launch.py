@@ -18,8 +18,9 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from cronoq_cli.client import head_start
 from cronoq_cli.client.connection import Connection, ConnectionLost, find_connection
-from cronoq_cli.client.daemon_command import build_command, build_environment
+from cronoq_cli.client.daemon_command import build_command, build_environment, build_options
 from cronoq_cli.config.paths import Paths, prepare_dirs
 from cronoq_cli.errors import EXAMINE, CronoqError, NoDaemonError
 from cronoq_cli.logs.files import open_regular
@@ -51,7 +52,7 @@ def launch_daemon(paths: Paths, env: Mapping[str, str], *, standby: bool = False
     itself says when it cannot start (invalid configuration, unreadable store).
     """
     prepare_dirs(paths)
-    with _one_at_a_time(paths):
+    with _one_at_a_time(paths), _no_head_start_left():
         deadline = time.monotonic() + RIVAL_WITHIN_S
         while True:
             running = None if standby else _find_running(paths)
@@ -93,6 +94,15 @@ def find_status(connection: Connection) -> dict[str, Any]:
         return connection.ask(DaemonStatus()).doc
     except (ConnectionLost, CronoqError):
         return {}
+
+
+@contextlib.contextmanager
+def _no_head_start_left() -> Iterator[None]:
+    """A client may go on for hours with the daemon that another one has started."""
+    try:
+        yield
+    finally:
+        head_start.drop()
 
 
 @contextlib.contextmanager
@@ -145,15 +155,11 @@ def _read_holder(paths: Paths) -> dict[str, Any]:
 
 def _start(paths: Paths, env: Mapping[str, str], *, standby: bool) -> dict[str, Any]:
     """Start the process; its status document once it is ready. Raises RemoteError or NoDaemonError."""
-    reading, writing = os.pipe()
-    options = ["--ready-fd", str(writing), *(["--standby"] if standby else [])]
-    try:
-        _spawn(build_command(paths, *options), paths, env, writing)
-    except BaseException:
-        os.close(reading)
-        raise
-    finally:
-        os.close(writing)
+    options = ["--standby"] if standby else []
+    ahead = head_start.take(env)
+    reading = None if ahead is None else ahead.give(build_options(paths, *options), paths.daemon_log)
+    if reading is None:
+        reading = _start_anew(paths, env, options)
     with open(reading, "rb", buffering=0) as pipe:
         line = _read_line(pipe.fileno(), time.monotonic() + READY_WITHIN_S)
     word, _, rest = line.partition(b" ")
@@ -162,6 +168,19 @@ def _start(paths: Paths, env: Mapping[str, str], *, standby: bool) -> dict[str, 
     if word == b"error":
         raise RemoteError(msgspec.convert(_parse_about(rest), ErrorMessage))
     raise NoDaemonError("the daemon ended while it started", hint=_find_last_words(paths))
+
+
+def _start_anew(paths: Paths, env: Mapping[str, str], options: list[str]) -> int:
+    """Start the process; the descriptor on which it says that it is ready. Raises NoDaemonError."""
+    reading, writing = os.pipe()
+    try:
+        _spawn(build_command(paths, "--ready-fd", str(writing), *options), paths, env, writing)
+    except BaseException:
+        os.close(reading)
+        raise
+    finally:
+        os.close(writing)
+    return reading
 
 
 def _spawn(command: list[str], paths: Paths, env: Mapping[str, str], ready: int) -> None:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO
 
+from cronoq_cli.client import head_start
 from cronoq_cli.client.gateway import SocketGateway
 from cronoq_cli.client.streams import ClientStreams
 from cronoq_cli.commands.app import find_home, run_line
@@ -31,9 +32,12 @@ def main(argv: Sequence[str] | None = None, *, unanswered: bool = False) -> int:
     """
     words = sys.argv[1:] if argv is None else list(argv)
     out, err = _prepare_stream(sys.stdout, 1), _prepare_stream(sys.stderr, 2)
-    with build_context(words, out, err, unanswered=unanswered) as context:
-        status = _run_safely(context, lambda: run_line(words, context))
-        return _flush(context, status)
+    try:
+        with build_context(words, out, err, unanswered=unanswered) as context:
+            status = _run_safely(context, lambda: run_line(words, context))
+            return _flush(context, status)
+    finally:
+        head_start.drop()
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ import contextlib
 import logging
 import logging.handlers
 import os
+import select
 import signal
 import sys
 import time
@@ -16,11 +17,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from io import TextIOWrapper
 
-from cronoq_cli.errors import UsageError
+from cronoq_cli.errors import ExitStatus, UsageError
 
 LOG_BYTES = 4 * 1024 * 1024
 LOG_FILES = 3
 """The log and three older ones: 16 MiB at most."""
+
+
+WORDS_ON_STDIN = "--words-on-stdin"
+"""The last word of a process that was started ahead of need (`client/head_start`): those that count come later."""
+WORDS_WITHIN_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,21 @@ def _parse_descriptor(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) < 3:
         raise UsageError(f"--ready-fd: {text!r} is no descriptor to tell readiness on")
     return int(text)
+
+
+def await_words() -> list[str]:
+    """The words that come over standard input once its writer knows that it needs a daemon; before them goes the file
+    that takes what is printed from now on. Without any the process ends, having touched nothing."""
+    said = b""
+    while select.select((0,), (), (), WORDS_WITHIN_S)[0] and (part := os.read(0, 1 << 16)):
+        said += part
+    if not said.endswith(b"\n"):
+        os._exit(ExitStatus.NO)
+    log, *words = said[:-1].split(b"\0")
+    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    for number in (1, 2):
+        os.dup2(descriptor, number)
+    return [os.fsdecode(word) for word in words]
 
 
 def detach(options: DaemonOptions) -> None:

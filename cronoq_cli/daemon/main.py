@@ -26,7 +26,15 @@ from cronoq_cli.daemon.application import Application
 from cronoq_cli.daemon.clock_watch import ClockWatch, LateSelector, MachineClock
 from cronoq_cli.daemon.commits import Commits
 from cronoq_cli.daemon.desk import Desk
-from cronoq_cli.daemon.detach import DaemonOptions, detach, open_hooks_log, open_log, parse_options
+from cronoq_cli.daemon.detach import (
+    WORDS_ON_STDIN,
+    DaemonOptions,
+    await_words,
+    detach,
+    open_hooks_log,
+    open_log,
+    parse_options,
+)
 from cronoq_cli.daemon.instance import (
     InstanceLock,
     announce_failure,
@@ -80,7 +88,7 @@ def main(argv: Sequence[str]) -> int:
     """Run the daemon until it is stopped; the exit status."""
     gc.set_threshold(GARBAGE_THRESHOLD)
     try:
-        options = parse_options(argv)
+        options = parse_options(await_words() if argv[-1:] == [WORDS_ON_STDIN] else argv)
         paths = find_paths(options.home, os.environ)
         ready = _Readiness(options.ready_fd)
         detach(options)

@@ -26,6 +26,10 @@ class FullWay(Exception):
     """This command line is not for the fast way. The argument tells whether the daemon may have carried it out."""
 
 
+class NoDaemon(FullWay):
+    """None listens. The argument is where the socket would be in the state directory."""
+
+
 def main() -> "NoReturn":
     """Run one command line and end the process."""
     try:
@@ -42,7 +46,8 @@ def choose_way(words: list[bytes]) -> int:
         return run(words)
     except FullWay as way:
         unanswered = way.args == (True,)
-    return go_full_way(unanswered)
+        socket = way.args[0] if isinstance(way, NoDaemon) else None
+    return go_full_way(unanswered, socket)
 
 
 def keep_standard_streams() -> None:
@@ -125,7 +130,7 @@ def forward(words: list[bytes]) -> bytes:
 
 
 def connect(paths: list[bytes]) -> "socket":
-    """A connection to the daemon of our own user at the first of `paths` that has one. Raises FullWay."""
+    """A connection to the daemon of our own user at the first of `paths` that has one. Raises NoDaemon."""
     from _socket import AF_UNIX, SO_PEERCRED, SOCK_STREAM, SOL_SOCKET, socket
 
     for path in paths:
@@ -138,7 +143,7 @@ def connect(paths: list[bytes]) -> "socket":
         credentials = connection.getsockopt(SOL_SOCKET, SO_PEERCRED, 12)
         if int.from_bytes(credentials[4:8], sys.byteorder) == posix.geteuid():
             return connection
-    raise FullWay
+    raise NoDaemon(paths[-1])
 
 
 def shorten(path: bytes) -> bytes:
@@ -198,9 +203,14 @@ def write(number: int, data: bytes) -> None:
             select.select((), (number,), ())
 
 
-def go_full_way(unanswered: bool) -> int:
-    """The exit status of the command line, run by the whole program here."""
+def go_full_way(unanswered: bool, absent: bytes | None) -> int:
+    """The exit status of the command line, run by the whole program here. `absent`: where a daemon's socket would be if
+    one listened; one that the line wants begins to load."""
     try:
+        if absent:
+            from cronoq_cli.client.head_start import begin
+
+            begin(sys.argv[1:], absent.rpartition(b"/")[0])
         from cronoq_cli.client.main import main as run_full
     except ImportError as error:
         write(2, b"cronoq: its package cannot be imported: %s (reinstall cronoq)\n" % encode(str(error)))

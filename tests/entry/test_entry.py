@@ -36,9 +36,16 @@ PATIENCE_S = 30.0
 FULL = """
 import json, os, sys
 def main(*, unanswered):
-    print(json.dumps({"full": sys.argv[1:], "unanswered": unanswered, "path": sys.path}))
+    begun = getattr(sys.modules.get("cronoq_cli.client.head_start"), "begun", None)
+    print(json.dumps({"full": sys.argv[1:], "unanswered": unanswered, "path": sys.path, "begun": begun}))
     sys.stdout.flush()
     return 9
+"""
+BEGIN = """
+import os
+def begin(line, state_dir):
+    global begun
+    begun = [line, os.fsdecode(state_dir)]
 """
 
 
@@ -98,7 +105,10 @@ def environment(tmp_path: Path) -> dict[str, str]:
     """An environment of our own, with a package whose full way only says that it was taken."""
     package = tmp_path / "package" / "cronoq_cli" / "client"
     package.mkdir(parents=True)
+    for directory in (package.parent, package):
+        (directory / "__init__.py").touch()  # else any regular package of this name comes before it
     (package / "main.py").write_text(FULL)
+    (package / "head_start.py").write_text(BEGIN)
     return {"HOME": str(tmp_path), "PYTHONPATH": str(tmp_path / "package"), "CRONOQ_HOME": str(tmp_path / "home")}
 
 
@@ -275,10 +285,17 @@ def test_what_lies_beside_the_script_is_not_imported_on_the_full_way(environment
 
 
 def test_without_a_daemon_it_is_the_full_way(environment: dict[str, str], tmp_path: Path) -> None:
-    assert full_way(run(environment, "ls"))["unanswered"] is False
-    (tmp_path / "home").mkdir()
-    bind_unix(str(tmp_path / "home" / SOCKET_NAME)).close()
-    assert full_way(run(environment, "ls"))["unanswered"] is False
+    for _ in range(2):
+        said = full_way(run(environment, "submit", "x"))
+        assert said["unanswered"] is False
+        assert said["begun"] == [["submit", "x"], str(tmp_path / "home")]
+        (tmp_path / "home").mkdir(exist_ok=True)
+        bind_unix(str(tmp_path / "home" / SOCKET_NAME)).close()
+
+
+def test_no_second_daemon_is_begun_where_one_listens(daemon: Daemon, environment: dict[str, str]) -> None:
+    daemon.reply = lambda line: b""
+    assert full_way(run(environment, "submit", "x"))["begun"] is None
 
 
 @pytest.mark.parametrize("part", [b"", b"\0", codec.encode_line_answer(LineAnswer(0, b"whole", b""))[:-2]])
