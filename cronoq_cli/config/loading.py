@@ -13,7 +13,6 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
-from cronoq_cli.config.lines import find_line
 from cronoq_cli.config.settings import Settings
 from cronoq_cli.config.values import READERS, WANTED, Table, format_value
 from cronoq_cli.errors import InvalidError, UsageError
@@ -59,6 +58,8 @@ def parse_settings(content: bytes, path: str) -> Settings:
     try:
         return _read_table(Settings, document, "")
     except UsageError as error:
+        from cronoq_cli.config.lines import find_line
+
         line = find_line(content.decode(), error.message)
         where = "" if line is None else f", in line {line}"
         raise InvalidError(f"{path}: {error.message}{where}", hint=error.hint) from error

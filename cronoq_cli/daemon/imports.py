@@ -44,6 +44,7 @@ LATER = (
     "cronoq_cli.engine.explain",
     "concurrent.futures.thread",  # of asyncio.to_thread
     "cronoq_cli.commands.render.schedule_plan",
+    "cronoq_cli.config.lines",
     "cronoq_cli.engine.recurrence",
     "difflib",
     "glob",
