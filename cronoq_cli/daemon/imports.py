@@ -35,7 +35,7 @@ EARLY = (
 FIRST_WORD_S = 0.005
 """Soon after readiness comes what the client wants that has started the daemon: it asks by a request, not by a line."""
 QUIET_S = 0.05
-"""So long no client must have said anything before the next step: each takes up to 20 ms."""
+"""So long no client must have said anything before the next step: most take a few ms, some up to 50."""
 LONGEST_WAIT_S = 10.0
 """After so long clients that ask on and on are not minded any more."""
 LATER = (
