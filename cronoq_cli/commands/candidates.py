@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import zoneinfo
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
 from cronoq_cli.commands.context import Context
@@ -43,8 +43,7 @@ _STATUSES: dict[str, Iterable[Status]] = {
 Candidate = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(msgspec.Struct, frozen=True):
     """Where candidates come from: the configuration, the store, and the schedules' names with what they are."""
 
     settings: Settings

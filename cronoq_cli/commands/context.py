@@ -7,9 +7,10 @@ that needs the caller's descriptors), and in the client in full. This module say
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import IO, TYPE_CHECKING, Any, Protocol
+
+import msgspec
 
 from cronoq_cli.commands.zone import load_caller_zone
 from cronoq_cli.wire.requests import Reply, Request
@@ -23,8 +24,7 @@ class NeedsClient(Exception):
     """Raised on the daemon's side by a command that only the client can carry out: streams, stdin, an editor, Rich."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """One finding of `doctor`. `level`: ok, note (worth knowing) or problem; `hint`: what to do, None when nothing."""
 
     subject: str
@@ -139,8 +139,7 @@ class Housekeeping(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class Context:
+class Context(msgspec.Struct):
     """One command line on one side.
 
     `env` is the caller's environment (surrogate-escaped), `columns` its terminal width or None. `now` and `zone`
@@ -166,7 +165,7 @@ class Context:
     stdin: IO[bytes] | None = None
     json: bool = False
     one_task: bool = False
-    extras: dict[str, Any] = field(default_factory=dict)
+    extras: dict[str, Any] = {}
 
     def zone(self) -> tzinfo:
         """The zone the caller reads and writes times in: its TZ, else the machine's."""

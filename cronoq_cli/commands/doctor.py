@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Annotated
 
+import msgspec
 import typer
 
 from cronoq_cli.commands.answers import Json
@@ -38,7 +38,7 @@ def doctor(
     findings = list(context.need_streams().housekeeping().examine())
     shown = [finding for finding in findings if not quiet or finding.level != "ok"]
     if json:
-        print_json(context, {"findings": [dataclasses.asdict(finding) for finding in shown]})
+        print_json(context, {"findings": [msgspec.structs.asdict(finding) for finding in shown]})
     else:
         _print(context, shown)
     return ExitStatus.NO if any(finding.level == "problem" for finding in findings) else ExitStatus.OK

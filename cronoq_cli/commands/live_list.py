@@ -11,8 +11,9 @@ import signal
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+import msgspec
 
 from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.render.screen import Screen, fit_tasks
@@ -75,7 +76,7 @@ def _go_on(context: Context, request: ListTasks, inbox: Inbox, screen: Screen) -
         if kind != "resize" or not doc["tasks"]:
             doc = _look(context, request)
         size = _find_size()
-        screen.draw(frame_lines(doc, style_of(replace(context, columns=size.columns)), size.lines))
+        screen.draw(frame_lines(doc, style_of(msgspec.structs.replace(context, columns=size.columns)), size.lines))
         kind, value = _next(inbox, moving=any(task["started_at"] and not task["finished_at"] for task in doc["tasks"]))
 
 

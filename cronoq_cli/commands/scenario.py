@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from cronoq_cli.commands.batch import Line, read_object
 from cronoq_cli.commands.context import Context
@@ -102,7 +104,8 @@ def _build_spec(scenario: _Scenario, line: Line, at_s: float) -> TaskSpec:
             raise UsageError(f"{name}: reactions are tasks of their own", hint="write them as lines with after")
     spec = TaskSpec(name="", pool=DEFAULT_POOL, cwd=scenario.context.cwd)
     at = scenario.context.now() + at_s
-    apply_options(spec, line.given, replace(scenario.context, now=lambda: at), style=lambda name: name.rstrip("_"))
+    then = msgspec.structs.replace(scenario.context, now=lambda: at)
+    apply_options(spec, line.given, then, style=lambda name: name.rstrip("_"))
     return Command(line.command, line.shell_line).put(spec)
 
 

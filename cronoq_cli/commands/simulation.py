@@ -6,8 +6,9 @@ The words stand in `simulate`, how a scenario is read in `scenario`; no scheduli
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+import msgspec
 
 from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.planning import QueueSnapshot, restore_engine
@@ -94,7 +95,9 @@ def _prepare_queue(engine: Engine, now: Now, snapshot: QueueSnapshot, wanted: Di
 
 def _prepare_scenario(engine: Engine, now: Now, wanted: Differences, arrivals: list[Arrival]) -> Simulation:
     gone = find_positions(wanted.without, arrivals)
-    arrivals = [replace(one, left_out=True) if place in gone else one for place, one in enumerate(arrivals)]
+    arrivals = [
+        msgspec.structs.replace(one, left_out=True) if place in gone else one for place, one in enumerate(arrivals)
+    ]
     return Simulation(engine, now, arrivals=arrivals)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, get_origin
 
 import msgspec
@@ -18,16 +17,14 @@ from cronoq_cli.errors import UsageError
 DEFAULT, FILE, COMMAND = "default", "file", "command"
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(msgspec.Struct, frozen=True):
     """What was changed by command and is stored: the keys of pools and of resources, by name, as plain values."""
 
-    pools: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    resources: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    pools: Mapping[str, Mapping[str, object]] = {}
+    resources: Mapping[str, Mapping[str, object]] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(msgspec.Struct, frozen=True):
     """One value in force: `table` as in a header of the file, the key, the value (None: not set), its source."""
 
     table: str

@@ -12,9 +12,10 @@ import logging
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Protocol
+
+import msgspec
 
 from cronoq_cli.daemon.changes import collect_changes
 from cronoq_cli.daemon.commits import OUT_OF_MEMORY, Commits, Job, Then, count_rows, own_up
@@ -37,13 +38,12 @@ SPECS_KEPT = 4096
 """So many specs of new tasks stay in memory: most are started soon, and need not be read from the store then."""
 
 
-@dataclass(slots=True)
-class Batch:
+class Batch(msgspec.Struct):
     """What shares one commit, from the engine's effects to the answers that wait for it."""
 
-    effects: Effects = field(default_factory=Effects)
-    changes: Changes = field(default_factory=Changes)
-    answers: list[tuple[Done, Any]] = field(default_factory=list)
+    effects: Effects = msgspec.field(default_factory=Effects)
+    changes: Changes = msgspec.field(default_factory=Changes)
+    answers: list[tuple[Done, Any]] = []
 
 
 class Performer(Protocol):

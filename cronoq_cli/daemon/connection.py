@@ -13,8 +13,9 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast
+
+import msgspec
 
 from cronoq_cli.daemon.collector import LARGE, rest_collector
 from cronoq_cli.errors import CronoqError, ProtocolError, TryLaterError
@@ -55,8 +56,7 @@ class Application(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """What one client, and all together, may take of the daemon. Seconds, bytes, counts."""
 
     half_message_s: float = 30.0

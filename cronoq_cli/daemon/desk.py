@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -37,21 +36,17 @@ MOST_BATCHES = 1024
 """Of so many batches the last id is kept at hand."""
 
 
-@dataclass(slots=True)
 class Desk:
     """One daemon's desk."""
 
-    scheduler: Scheduler
-    settings: Settings
-    paths: Paths
-    selecting: Selecting = field(init=False)
-    _space_checked_at: float = float("-inf")
-    _holes: bool | None = None
-    _batch_ends: dict[int, int | None] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        """The selector works on the same scheduler."""
-        self.selecting = Selecting(self.scheduler)
+    def __init__(self, scheduler: Scheduler, settings: Settings, paths: Paths) -> None:
+        self.scheduler = scheduler
+        self.settings = settings
+        self.paths = paths
+        self.selecting = Selecting(scheduler)
+        self._space_checked_at = float("-inf")
+        self._holes: bool | None = None
+        self._batch_ends: dict[int, int | None] = {}
 
     def now(self) -> Now:
         """The present moment on both clocks."""

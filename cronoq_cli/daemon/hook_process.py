@@ -11,7 +11,8 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+
+import msgspec
 
 from cronoq_cli.errors import LACKING
 
@@ -22,8 +23,7 @@ NOTICE_VARIABLE = "CRONOQ_NOTICE"
 _READ_STEP = 65_536
 
 
-@dataclass(frozen=True, slots=True)
-class HookCall:
+class HookCall(msgspec.Struct, frozen=True):
     """One run of a command: `payload` is on its stdin, `timeout_s` is how long it may take."""
 
     argv: list[str]
@@ -33,8 +33,7 @@ class HookCall:
     timeout_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class HookEnd:
+class HookEnd(msgspec.Struct, frozen=True):
     """How it ended: `exit_code` as subprocess has it (negative: a signal), None where it could not be started."""
 
     exit_code: int | None
@@ -157,13 +156,12 @@ class HookProcess:
         self._pidfd = self._pipe = -1
 
 
-@dataclass(slots=True)
-class HookProcesses:
+class HookProcesses(msgspec.Struct):
     """The hooks under way, at most `most` at once."""
 
     most: int
-    running: set[HookProcess] = field(default_factory=set)
-    _idle: asyncio.Event = field(default_factory=asyncio.Event)
+    running: set[HookProcess] = set()
+    _idle: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
 
     @property
     def has_room(self) -> bool:

@@ -6,8 +6,9 @@ import asyncio
 import logging
 import subprocess
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from cronoq_cli.daemon.orders import OrderMessage, SentEnvironments
 from cronoq_cli.errors import ProtocolError
@@ -17,8 +18,7 @@ from cronoq_cli.wire.runner import VERSION, Decoder, frame_body
 log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
-class Runner:
+class Runner(msgspec.Struct):
     """One runner as the daemon knows it. `heard`: its hello since the last connection has come, and of one that takes
     no starts any more what it was given ahead is back (`owes`: what is not). `speaks`: the version it wants to be
     opened with; another than ours makes it a foreign one."""
@@ -31,9 +31,9 @@ class Runner:
     foreign: bool = False
     speaks: int = VERSION
     pid: int | None = None
-    known: set[tuple[int, int]] = field(default_factory=set)
-    owes: set[tuple[int, int]] = field(default_factory=set)
-    sent: SentEnvironments = field(default_factory=SentEnvironments)
+    known: set[tuple[int, int]] = set()
+    owes: set[tuple[int, int]] = set()
+    sent: SentEnvironments = msgspec.field(default_factory=SentEnvironments)
     process: subprocess.Popen[bytes] | None = None
 
 

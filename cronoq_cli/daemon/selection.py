@@ -6,8 +6,9 @@ Which of them a verb can act on is the verb's matter (`handlers`).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from itertools import islice
+
+import msgspec
 
 from cronoq_cli.daemon.scheduler import Scheduler
 from cronoq_cli.engine.live import LiveTask
@@ -27,11 +28,10 @@ MOST_COMPARED = 500
 """Keys that a mistyped one is compared with."""
 
 
-@dataclass(slots=True)
-class Selection:
+class Selection(msgspec.Struct):
     """Ids in the order asked for. `explicit`: they were named, so that a verb that cannot act on one says so."""
 
-    ids: list[int] = field(default_factory=list)
+    ids: list[int] = []
     explicit: bool = True
 
 

@@ -12,7 +12,8 @@ import logging
 import os
 import resource
 import socket
-from dataclasses import replace
+
+import msgspec
 
 from cronoq_cli.daemon.connection import Application, Connection, Limits
 from cronoq_cli.errors import ConflictError, CronoqError, InvalidError
@@ -163,4 +164,4 @@ def _fit_descriptors(limits: Limits) -> Limits:
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft // 2 >= limits.idle_connections:
         return limits
-    return replace(limits, idle_connections=max(soft // 2, 16))
+    return msgspec.structs.replace(limits, idle_connections=max(soft // 2, 16))

@@ -9,8 +9,9 @@ import asyncio
 import logging
 import os
 import time
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from cronoq_cli import __version__
 from cronoq_cli.commands.plans import plan_pool, plan_rules, plan_shared
@@ -38,8 +39,7 @@ AFTER_KILL_S = 10.0
 LOOK_S = 0.05
 
 
-@dataclass(slots=True)
-class Service:
+class Service(msgspec.Struct):
     """One daemon that runs. `state`: running, draining, stopping."""
 
     desk: Desk
@@ -54,9 +54,9 @@ class Service:
     keep_tasks: bool = False
     hand_over: bool = False
     restart: bool = False
-    over: asyncio.Event = field(default_factory=asyncio.Event)
-    notes: list[str] = field(default_factory=list)
-    notifier: Notifier = field(default_factory=Notifier)
+    over: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
+    notes: list[str] = []
+    notifier: Notifier = msgspec.field(default_factory=Notifier)
     configured_at: float = 0.0
     """When the configuration was last read."""
     _hurried: bool = False

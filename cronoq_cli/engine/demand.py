@@ -5,8 +5,9 @@ How wants are met is in `admission`, what a moment means in the module of its du
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from cronoq_cli.model.task import TaskSpec
 
@@ -27,8 +28,7 @@ class Demand(NamedTuple):
         return tuple(name for name, _ in self.uses)
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
+class Times(msgspec.Struct, frozen=True):
     """The moments of a task, unix seconds; durations in seconds. None: not asked for."""
 
     deadline: float | None = None

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy, deepcopy
-from dataclasses import fields
 from typing import Any
 
 from cronoq_cli.engine.core import Engine
@@ -50,7 +49,7 @@ def fork(state: State, tasks: Iterable[LiveTask] | None = None) -> Engine:
         "schedules": Schedules(),
         "over": [],
     }
-    values |= {one.name: deepcopy(getattr(state, one.name)) for one in fields(state) if one.name not in values}
+    values |= {name: deepcopy(getattr(state, name)) for name in state.__struct_fields__ if name not in values}
     twin = engine.state = State(**values)
     for name, pool in state.pools.items():
         twin.pools[name] = _copy_pool(pool, twin.tasks, whole=whole)

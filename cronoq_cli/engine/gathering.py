@@ -6,14 +6,14 @@ When a group goes; joining and ending are moves of `state`, making the group's t
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from math import inf
+
+import msgspec
 
 from cronoq_cli.model.task import TaskSpec
 
 
-@dataclass(frozen=True, slots=True)
-class GroupTemplate:
+class GroupTemplate(msgspec.Struct, frozen=True):
     """What the configuration says of a group (`[groups.NAME]`): its command as a spec, and when it is run."""
 
     spec: TaskSpec
@@ -22,13 +22,12 @@ class GroupTemplate:
     max_size: int = 100
 
 
-@dataclass(slots=True)
-class Gathering:
+class Gathering(msgspec.Struct):
     """The members of one group that wait, by id, and since when each could have run (unix seconds).
 
     `armed_at`: when a timer will look at it; one at a time is enough."""
 
-    members: dict[int, float] = field(default_factory=dict)
+    members: dict[int, float] = {}
     first_at: float = inf
     last_at: float = -inf
     armed_at: float | None = None

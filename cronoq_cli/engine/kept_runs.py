@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
+import msgspec
 from msgspec.structs import astuple
 
 from cronoq_cli.engine.bulk import asks_for_more, read_whole
@@ -25,8 +25,7 @@ _PLAIN = _rest_of(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class AlikeRecords:
+class AlikeRecords(msgspec.Struct, frozen=True):
     """Records of one run, in its order."""
 
     records: Sequence[TaskRecord]

@@ -8,10 +8,11 @@ Behind the first of a long lane stand runs (`engine/runs`), whose tasks become o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from heapq import heappop, heappush, heapreplace, merge
 from itertools import islice
 from typing import Any, TypeVar
+
+import msgspec
 
 from cronoq_cli.engine.live import DEADLINE, FIXED, PLAIN, READY, LaneName, LiveTask, Rank
 from cronoq_cli.engine.runs import Run, Standing, Tasks, begin_run
@@ -21,8 +22,7 @@ Place = tuple[bool, float, float]
 """Whether its fixed start has come, its score, and its sequence negated: the greatest starts first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scoring:
+class Scoring(msgspec.Struct, frozen=True):
     """score = base + min(rate × wait, cap) (specification section 4); bases from low to critical."""
 
     bases: tuple[float, float, float, float] = (10.0, 100.0, 1000.0, 10000.0)

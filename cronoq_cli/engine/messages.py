@@ -7,7 +7,6 @@ way has many of are msgspec structs, made in a third of the time.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import NamedTuple
 
@@ -30,8 +29,7 @@ from cronoq_cli.model.task import AttemptRecord, Batch, Condition, Edge, TaskRec
 # -- events ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class WantedEdge:
+class WantedEdge(msgspec.Struct):
     """A dependency whose reference is resolved: another member of the same submission (`index`), a task (`target`, with
     its status when it is final and no longer in the engine), or a key nobody has yet (`awaited`)."""
 
@@ -65,8 +63,7 @@ class Submitted(msgspec.Struct):
     max_fails: int | None = None
 
 
-@dataclass(slots=True)
-class Cancelled:
+class Cancelled(msgspec.Struct):
     """People cancelled tasks; `dead`: to the dead letters. `grace_s` overrides the tasks' own."""
 
     ids: list[int]
@@ -75,45 +72,39 @@ class Cancelled:
     reason: str = "cancelled by the user"
 
 
-@dataclass(slots=True)
-class Held:
+class Held(msgspec.Struct):
     """Waiting tasks were held."""
 
     ids: list[int]
 
 
-@dataclass(slots=True)
-class Released:
+class Released(msgspec.Struct):
     """Held tasks were released."""
 
     ids: list[int]
 
 
-@dataclass(slots=True)
-class StartedNow:
+class StartedNow(msgspec.Struct):
     """The waiting time of scheduled and retrying tasks was skipped."""
 
     ids: list[int]
 
 
-@dataclass(slots=True)
-class Revival:
+class Revival(msgspec.Struct):
     """One final task that is to live again, with the edges that count from now on, and its batch if it is of one."""
 
     record: TaskRecord
-    edges: list[WantedEdge] = field(default_factory=list)
+    edges: list[WantedEdge] = []
     batch: Batch | None = None
 
 
-@dataclass(slots=True)
-class Retried:
+class Retried(msgspec.Struct):
     """Final tasks were revived under their own ids."""
 
     revivals: list[Revival]
 
 
-@dataclass(slots=True)
-class Edited:
+class Edited(msgspec.Struct):
     """The spec of a waiting task was changed; `edges` is None when the dependencies stay."""
 
     id: int
@@ -121,15 +112,13 @@ class Edited:
     edges: list[WantedEdge] | None = None
 
 
-@dataclass(slots=True)
-class EditedTogether:
+class EditedTogether(msgspec.Struct):
     """Several waiting tasks were changed: all of them, or none when one cannot be."""
 
     edits: list[Edited]
 
 
-@dataclass(slots=True)
-class Moved:
+class Moved(msgspec.Struct):
     """Waiting tasks changed place in their class: to the front, to the end, or before the task `before`."""
 
     ids: list[int]
@@ -137,8 +126,7 @@ class Moved:
     before: int | None = None
 
 
-@dataclass(slots=True)
-class Signalled:
+class Signalled(msgspec.Struct):
     """A signal was asked for the trees of running tasks."""
 
     ids: list[int]
@@ -163,16 +151,14 @@ class AttemptEnded(msgspec.Struct):
     end: AttemptEnd
 
 
-@dataclass(slots=True)
-class LeaseReturned:
+class LeaseReturned(msgspec.Struct):
     """The runner gave an order back that it had not started."""
 
     task: int
     attempt: int
 
 
-@dataclass(slots=True)
-class RunnersCompared:
+class RunnersCompared(msgspec.Struct):
     """All runners have said what they know: what nobody knows of never started, or is lost when a start was seen.
 
     `several`: more than one lives, so none can tell by its own whether a pool has room."""
@@ -181,101 +167,87 @@ class RunnersCompared:
     several: bool = False
 
 
-@dataclass(slots=True)
-class RunnerGone:
+class RunnerGone(msgspec.Struct):
     """A runner died: nothing starts until its journal has been read and the runners compared. `trouble`: why no other
     could be started yet."""
 
     trouble: str | None = None
 
 
-@dataclass(slots=True)
-class LeasesRevoked:
+class LeasesRevoked(msgspec.Struct):
     """Leased tasks are to come back from the runner (None: all of the pool or of all pools)."""
 
     ids: list[int] | None = None
     pool: str | None = None
 
 
-@dataclass(slots=True)
-class LeasesSettled:
+class LeasesSettled(msgspec.Struct):
     """The change that leases were called back for is made (or given up)."""
 
     ids: list[int]
 
 
-@dataclass(slots=True)
-class PoolPaused:
+class PoolPaused(msgspec.Struct):
     """No new starts in a pool."""
 
     pool: str
 
 
-@dataclass(slots=True)
-class PoolResumed:
+class PoolResumed(msgspec.Struct):
     """Starts again in a pool."""
 
     pool: str
 
 
-@dataclass(slots=True)
-class PoolResized:
+class PoolResized(msgspec.Struct):
     """A pool has another number of workers."""
 
     pool: str
     workers: int
 
 
-@dataclass(slots=True)
-class MetersRead:
+class MetersRead(msgspec.Struct):
     """What the pools have offered and used is to be written down now."""
 
 
-@dataclass(slots=True)
-class StopBegan:
+class StopBegan(msgspec.Struct):
     """The daemon stops: no new starts, leases back, and the running tasks stopped, now (`hurry`) or by their ladder."""
 
     hurry: bool = False
 
 
-@dataclass(slots=True)
-class DrainBegan:
+class DrainBegan(msgspec.Struct):
     """No new starts; what runs ends by itself."""
 
 
-@dataclass(slots=True)
-class PoolReplanned:
+class PoolReplanned(msgspec.Struct):
     """The configuration of a pool was read anew, or changed by command (`changes`); a new pool is added."""
 
     pool: str
     plan: PoolPlan
-    changes: dict[str, object] = field(default_factory=dict)
+    changes: dict[str, object] = {}
 
 
-@dataclass(slots=True)
-class GroupsReplanned:
+class GroupsReplanned(msgspec.Struct):
     """The configuration of the groups was read anew."""
 
     groups: Mapping[str, GroupTemplate]
 
 
-@dataclass(slots=True)
-class ResourcesReplanned:
+class ResourcesReplanned(msgspec.Struct):
     """The configuration of the resources was read anew: these are all there are."""
 
     resources: Mapping[str, Resource]
 
 
-@dataclass(slots=True)
-class RulesReplanned:
+class RulesReplanned(msgspec.Struct):
     """What a spec means and how tasks are scored was read anew; tasks that are there keep their policies."""
 
     policy_of: Callable[[TaskSpec], Policy]
     scoring: Scoring
 
 
-@dataclass(slots=True)
-class TotalsReplanned:
+class TotalsReplanned(msgspec.Struct):
     """What holds for all pools was read anew: workers (None: no bound), how they are shared, waiting tasks, leases."""
 
     workers: int | None = None
@@ -284,8 +256,7 @@ class TotalsReplanned:
     leases: Leases = "auto"
 
 
-@dataclass(slots=True)
-class ResourceChanged:
+class ResourceChanged(msgspec.Struct):
     """A resource has other numbers: `permits`, or `rate` (a second) with `burst`."""
 
     name: str
@@ -294,37 +265,33 @@ class ResourceChanged:
     burst: float | None = None
 
 
-@dataclass(slots=True)
-class NoticesReplanned:
+class NoticesReplanned(msgspec.Struct):
     """Which notices hooks want of the tasks of each pool was read anew; pools without hooks are left out."""
 
     by_pool: Mapping[str, frozenset[Told]]
 
 
-@dataclass(slots=True)
-class MachineLooked:
+class MachineLooked(msgspec.Struct):
     """The machine's load and memory were read."""
 
     seen: MachineSeen
 
 
-@dataclass(slots=True)
-class SchedulesApplied:
+class SchedulesApplied(msgspec.Struct):
     """Schedules were added, replaced and removed. New ones are `paused` (with a reason) when asked. One equal to
     what is there changes nothing but a broken chain. `refreshed`: only their templates are other ones, counts go on.
     `pausing` and `resuming` are names of what is there then that rest from now on, or go on."""
 
-    specs: list[ScheduleSpec] = field(default_factory=list)
-    removed: list[str] = field(default_factory=list)
+    specs: list[ScheduleSpec] = []
+    removed: list[str] = []
     paused: bool = False
     pause_reason: str | None = None
     refreshed: bool = False
-    pausing: list[str] = field(default_factory=list)
-    resuming: list[str] = field(default_factory=list)
+    pausing: list[str] = []
+    resuming: list[str] = []
 
 
-@dataclass(slots=True)
-class SchedulesPaused:
+class SchedulesPaused(msgspec.Struct):
     """No new occurrences of these (all when empty), until `until` (unix seconds) where given."""
 
     names: list[str]
@@ -332,31 +299,27 @@ class SchedulesPaused:
     reason: str | None = None
 
 
-@dataclass(slots=True)
-class SchedulesResumed:
+class SchedulesResumed(msgspec.Struct):
     """Occurrences again, of these (all when empty); broken chains begin anew, nothing is made up for."""
 
     names: list[str]
 
 
-@dataclass(slots=True)
-class SlotsSkipped:
+class SlotsSkipped(msgspec.Struct):
     """Slots of a schedule are to be left out: instants of a cron schedule, or so many points of an interval."""
 
     name: str
-    slots: list[float] = field(default_factory=list)
+    slots: list[float] = []
     points: int = 0
 
 
-@dataclass(slots=True)
-class OccurrenceAsked:
+class OccurrenceAsked(msgspec.Struct):
     """A person wants an occurrence of a schedule now, outside of every chain. The result is its id."""
 
     name: str
 
 
-@dataclass(slots=True)
-class ZoneChanged:
+class ZoneChanged(msgspec.Struct):
     """The machine's zone is another one: schedules without a zone of their own follow it from now on. `message` is the
     line for the event history; None: none."""
 
@@ -364,8 +327,7 @@ class ZoneChanged:
     message: str | None = None
 
 
-@dataclass(slots=True)
-class ClockChanged:
+class ClockChanged(msgspec.Struct):
     """The wall clock was set, or the machine slept. Slots before `able_since` (unix seconds, by the clock as it is now:
     the end of the suspend, the far side of a jump forward) that are not decided were missed and are left to catch-up;
     None: the clock went back, nothing was missed and nothing decided is repeated. All schedules are looked at anew.
@@ -379,8 +341,7 @@ class ClockChanged:
     message: str | None = None
 
 
-@dataclass(slots=True)
-class TimePassed:
+class TimePassed(msgspec.Struct):
     """Something may have become due."""
 
 
@@ -439,8 +400,7 @@ class Start(msgspec.Struct):
     ahead: bool
 
 
-@dataclass(slots=True)
-class Stop:
+class Stop(msgspec.Struct):
     """Stop an attempt's whole process tree: `signal`, then KILL after `grace_s`. An order not started is dropped."""
 
     task: int
@@ -450,16 +410,14 @@ class Stop:
     cause: str
 
 
-@dataclass(slots=True)
-class Revoke:
+class Revoke(msgspec.Struct):
     """Take an order back if it has not started."""
 
     task: int
     attempt: int
 
 
-@dataclass(slots=True)
-class SendSignal:
+class SendSignal(msgspec.Struct):
     """One signal to the tree of a running attempt."""
 
     task: int
@@ -561,14 +519,13 @@ class Effects(msgspec.Struct, eq=False):
         return self.edges.list_forgotten()
 
 
-@dataclass(slots=True)
-class SchedulesKept:
+class SchedulesKept(msgspec.Struct):
     """The result of SchedulesApplied: names of what was added, replaced, left as it was, and removed."""
 
-    added: list[str] = field(default_factory=list)
-    replaced: list[str] = field(default_factory=list)
-    unchanged: list[str] = field(default_factory=list)
-    removed: list[str] = field(default_factory=list)
+    added: list[str] = []
+    replaced: list[str] = []
+    unchanged: list[str] = []
+    removed: list[str] = []
 
 
 class Accepted(msgspec.Struct):

@@ -7,7 +7,6 @@ the next success in time. A task without a key is an incident of its own, the me
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -33,17 +32,16 @@ _ENDS = {
 _PINGS = {Told.SUCCESS: Ping.SUCCESS, Told.FAILURE: Ping.FAILURE}
 
 
-@dataclass(slots=True)
-class Incidents:
+class Incidents(msgspec.Struct):
     """The open incidents by their subject, and what is to be told once the present step is committed."""
 
-    by_pool: Mapping[str, frozenset[Told]] = field(default_factory=dict)
+    by_pool: Mapping[str, frozenset[Told]] = {}
     """Which notices anybody wants of all tasks of a pool; schedules can have hooks of their own."""
-    open: dict[str, Incident] = field(default_factory=dict)
-    changed: dict[str, Incident | None] = field(default_factory=dict)
+    open: dict[str, Incident] = {}
+    changed: dict[str, Incident | None] = {}
     """To be written with the next commit; None: closed."""
-    notices: list[Notice] = field(default_factory=list)
-    pings: list[tuple[str, Ping]] = field(default_factory=list)
+    notices: list[Notice] = []
+    pings: list[tuple[str, Ping]] = []
 
     @property
     def has_news(self) -> bool:
@@ -89,8 +87,7 @@ def decide_told(before: Incident | None, after: Incident | None, told: Told, wan
     return [told]
 
 
-@dataclass(slots=True, kw_only=True)
-class Happening:
+class Happening(msgspec.Struct, kw_only=True):
     """One thing that may be worth a notice: what, of whom, when."""
 
     told: Told

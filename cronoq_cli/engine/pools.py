@@ -6,8 +6,9 @@ Which task goes next is `lanes`; how far ahead to give is `decide_ahead`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from cronoq_cli.engine.autoscale import AutoscaleSettings, MachineLimits, ScaleState
 from cronoq_cli.engine.demand import WORKERS
@@ -55,8 +56,7 @@ class WorkerSet:
         return all(self.labels.get(k) == v for k, v in labels) if labels else self.shared
 
 
-@dataclass(frozen=True, slots=True)
-class GroupPlan:
+class GroupPlan(msgspec.Struct, frozen=True):
     """Workers with labels (`[[pools.NAME.groups]]`)."""
 
     labels: Mapping[str, str]
@@ -64,8 +64,7 @@ class GroupPlan:
     shared: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PoolPlan:
+class PoolPlan(msgspec.Struct, frozen=True):
     """What the configuration says of a pool, as far as the engine goes by it (specification section 5).
 
     `workers`: at the start; `least` and `most` differ from it only where `autoscale` moves between them."""
@@ -80,7 +79,7 @@ class PoolPlan:
     max_hold_s: float = 300.0
     default_duration_s: float = 60.0
     fair_share: bool = False
-    tenant_weights: Mapping[str, float] = field(default_factory=dict)
+    tenant_weights: Mapping[str, float] = {}
     autoscale: AutoscaleSettings | None = None
     limits: MachineLimits | None = None
     groups: tuple[GroupPlan, ...] = ()

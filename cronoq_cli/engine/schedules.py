@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 
 import msgspec
@@ -78,8 +77,7 @@ class LiveSchedule:
         self.state.ahead = sorted(round(start_at - shift_s, 3) for start_at in self.ahead.values())
 
 
-@dataclass(slots=True)
-class Schedules:
+class Schedules(msgspec.Struct):
     """All schedules of one engine.
 
     `zone` is the machine's, `boot_id` its boot. Slots before `able_since` (unix seconds; for intervals `able_awake`,
@@ -94,10 +92,10 @@ class Schedules:
     able_awake: float = -math.inf
     seen: Now | None = None
     remembers: Remembers = remember_nothing
-    by_name: dict[str, LiveSchedule] = field(default_factory=dict)
-    by_number: dict[int, LiveSchedule] = field(default_factory=dict)
-    waiting: dict[int, None] = field(default_factory=dict)
-    catching: list[tuple[Run, LiveSchedule]] = field(default_factory=list)
+    by_name: dict[str, LiveSchedule] = {}
+    by_number: dict[int, LiveSchedule] = {}
+    waiting: dict[int, None] = {}
+    catching: list[tuple[Run, LiveSchedule]] = []
     next_number: int = 1
 
     def __bool__(self) -> bool:

@@ -6,7 +6,8 @@ Values only; running the engine forward is `simulate`.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+
+import msgspec
 
 from cronoq_cli.engine.messages import Newcomer
 from cronoq_cli.model.lifecycle import Status
@@ -14,8 +15,7 @@ from cronoq_cli.model.recurring import PassedSlots
 from cronoq_cli.model.task import TaskSpec
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedRun:
+class PlannedRun(msgspec.Struct, frozen=True):
     """How each attempt of a task goes: it runs for `run_s` (None: as long as expected) and ends with `exit_code`.
 
     `timeout_s`: its time limit, if it has one.
@@ -26,8 +26,7 @@ class PlannedRun:
     timeout_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(msgspec.Struct, frozen=True):
     """A task that is submitted at a moment of the simulation, seconds from its start. `what`: its place in the input.
 
     An edge of the newcomer with an `index` is one on another arrival, by its position in the sequence of all.
@@ -41,8 +40,7 @@ class Arrival:
     left_out: bool = False
 
 
-@dataclass(slots=True)
-class SimulatedTask:
+class SimulatedTask(msgspec.Struct):
     """What became of one task; moments in unix seconds. `runs`: its attempts, start and end (None: still running)."""
 
     id: int
@@ -57,7 +55,7 @@ class SimulatedTask:
     start_at: float | None = None
     tolerance_s: float = 0.0
     ended_at: float | None = None
-    runs: list[tuple[float, float | None]] = field(default_factory=list)
+    runs: list[tuple[float, float | None]] = []
 
     @property
     def started_at(self) -> float | None:
@@ -88,8 +86,7 @@ class SimulatedTask:
         return late_s is None if late_s is None else late_s > self.tolerance_s
 
 
-@dataclass(slots=True)
-class PoolUse:
+class PoolUse(msgspec.Struct):
     """How a pool was used: slot-seconds run and there, most slots at once, starts."""
 
     name: str
@@ -105,8 +102,7 @@ class PoolUse:
         return self.busy_s / self.there_s if self.there_s > 0 else None
 
 
-@dataclass(slots=True)
-class Outcome:
+class Outcome(msgspec.Struct):
     """The result. `began_at`, `ended_at`: unix seconds, `ended_at` of the last thing that happened.
 
     `tasks`: by first start, those without one last. `refused`: arrivals that were not taken, and why. `passed`: slots
@@ -118,8 +114,8 @@ class Outcome:
     ended_at: float
     tasks: list[SimulatedTask]
     pools: list[PoolUse]
-    refused: list[tuple[Arrival, str]] = field(default_factory=list)
-    passed: list[PassedSlots] = field(default_factory=list)
+    refused: list[tuple[Arrival, str]] = []
+    passed: list[PassedSlots] = []
     is_whole: bool = True
 
     @property

@@ -7,8 +7,9 @@ No decisions of a single duty here: judging ends is in `ends`, submissions in `s
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from math import inf
+
+import msgspec
 
 from cronoq_cli.engine.demand import Demand
 from cronoq_cli.engine.gathering import Gathering, GroupTemplate
@@ -37,19 +38,18 @@ PolicyOf = Callable[[TaskSpec], Policy]
 Note = Callable[[Incidents, LiveTask, ScheduleSpec | None, Now], None]
 
 
-@dataclass(slots=True)
-class State:
+class State(msgspec.Struct):
     """Everything the engine holds. The other modules of this room work on it, one duty each."""
 
     policy_of: PolicyOf
-    scoring: Scoring = field(default_factory=Scoring)
-    tasks: Tasks = field(default_factory=Tasks)
-    keys: dict[str, int] = field(default_factory=dict)
-    pools: dict[str, LivePool] = field(default_factory=dict)
-    batches: dict[int, LiveBatch] = field(default_factory=dict)
-    graph: Graph = field(default_factory=Graph)
-    timers: Timers = field(default_factory=Timers)
-    run_times: RunTimes = field(default_factory=RunTimes)
+    scoring: Scoring = msgspec.field(default_factory=Scoring)
+    tasks: Tasks = msgspec.field(default_factory=Tasks)
+    keys: dict[str, int] = {}
+    pools: dict[str, LivePool] = {}
+    batches: dict[int, LiveBatch] = {}
+    graph: Graph = msgspec.field(default_factory=Graph)
+    timers: Timers = msgspec.field(default_factory=Timers)
+    run_times: RunTimes = msgspec.field(default_factory=RunTimes)
     next_id: int = 1
     first_seq: float = 0.0
     last_seq: float = 0.0
@@ -62,21 +62,21 @@ class State:
     """Why there is no runner; None where none is missing, or it is only awaited."""
     leases: Leases = "auto"
     """Whether orders may be given to the runner ahead of need at all."""
-    pinned: set[int] = field(default_factory=set)
+    pinned: set[int] = set()
     """Tasks whose leases were called back for a change: nothing is given ahead until the change is made."""
-    overfailed: set[int] = field(default_factory=set)
+    overfailed: set[int] = set()
     """Batches that have failed more often than they may."""
-    woken: dict[str, None] = field(default_factory=dict)
+    woken: dict[str, None] = {}
     """Pools in which something may start now, in the order in which that came up."""
-    effects: Effects = field(default_factory=Effects)
-    resources: Resources = field(default_factory=Resources)
+    effects: Effects = msgspec.field(default_factory=Effects)
+    resources: Resources = msgspec.field(default_factory=Resources)
     total: TotalWorkers | None = None
-    demands: dict[Demand, Demand] = field(default_factory=dict)
-    groups: dict[str, GroupTemplate] = field(default_factory=dict)
-    gatherings: dict[str, Gathering] = field(default_factory=dict)
-    full_gatherings: dict[str, None] = field(default_factory=dict)
+    demands: dict[Demand, Demand] = {}
+    groups: dict[str, GroupTemplate] = {}
+    gatherings: dict[str, Gathering] = {}
+    full_gatherings: dict[str, None] = {}
     """Groups whose members are to be handed to one task now."""
-    deserted: set[int] = field(default_factory=set)
+    deserted: set[int] = set()
     """Tasks of groups of which a member has ended before them."""
     max_pending: int | None = None
     """How many tasks may wait in all pools together."""
@@ -86,13 +86,13 @@ class State:
     """Whether any pool is autoscaled."""
     limited: bool = False
     """Whether any pool goes by limits of the machine's."""
-    incidents: Incidents = field(default_factory=Incidents)
+    incidents: Incidents = msgspec.field(default_factory=Incidents)
     meters_due_at: float = -inf
     """When, on the awake clock, the pools' meters are written down again, should something happen then."""
     tokens_at: float | None = None
     """When, on the awake clock, a timer for tokens is armed already."""
-    schedules: Schedules = field(default_factory=Schedules)
-    over: list[LiveTask] = field(default_factory=list)
+    schedules: Schedules = msgspec.field(default_factory=Schedules)
+    over: list[LiveTask] = []
     """Occurrences that have ended and are not judged yet."""
 
     def note_plans(self) -> None:

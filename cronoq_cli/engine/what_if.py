@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+
+import msgspec
 
 from cronoq_cli.engine.core import Engine
 from cronoq_cli.engine.live import Now
@@ -18,7 +19,7 @@ def fix_workers(engine: Engine, workers: Mapping[str, int], now: Now) -> None:
     state = engine.state
     for name, count in workers.items():
         pool = state.get_pool(name)
-        pool.plan = replace(pool.plan, workers=count, least=None, most=None, autoscale=None)
+        pool.plan = msgspec.structs.replace(pool.plan, workers=count, least=None, most=None, autoscale=None)
         pool.configured = count
         engine.handle(PoolResized(name, count), now)
     state.scales = any(pool.plan.autoscale is not None for pool in state.pools.values())

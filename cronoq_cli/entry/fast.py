@@ -67,6 +67,8 @@ def encode(text: str) -> bytes:
 
 def run(words: list[bytes]) -> int:
     """The exit status of the words, answered by the daemon and printed. Raises FullWay."""
+    if words == [b"--version"]:
+        return show(b"cronoq %s\n" % VERSION, b"", 0)
     home, words = split_home(words)
     paths = find_sockets(home, posix.environ)
     request = forward(words)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from math import ceil
 from typing import Any, NamedTuple
+
+import msgspec
 
 from cronoq_cli.model.moment import format_utc
 from cronoq_cli.model.task import Ended
@@ -25,8 +26,7 @@ WORKED = ("succeeded", "failed", "dead_lettered")
 FINALS = ("succeeded", "failed", "dead_lettered", "cancelled", "skipped", "missed", "shed")
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(msgspec.Struct, frozen=True):
     """A stretch of time, unix seconds."""
 
     since: float
@@ -67,8 +67,7 @@ class Step(NamedTuple):
         )
 
 
-@dataclass(slots=True)
-class EndSums:
+class EndSums(msgspec.Struct):
     """Sums over the ends of one kind of task in one pool, or over several such sums.
 
     `counts`: by final status, and `started`, `retried`. `kept`: `deadline` and `start`, how many were kept of how many
@@ -77,13 +76,13 @@ class EndSums:
 
     pool: str = ""
     kind: str = ""
-    counts: Counter[str] = field(default_factory=Counter)
-    kept: dict[str, tuple[int, int]] = field(default_factory=dict)
+    counts: Counter[str] = msgspec.field(default_factory=Counter)
+    kept: dict[str, tuple[int, int]] = {}
     worker_s: float = 0.0
     cost: float | None = None
-    waits: list[float] = field(default_factory=list)
-    runs: list[float] = field(default_factory=list)
-    buckets: dict[int, Bucket] = field(default_factory=dict)
+    waits: list[float] = []
+    runs: list[float] = []
+    buckets: dict[int, Bucket] = {}
 
     def add(self, at: float, ended: Ended, window: Window) -> None:
         """Take one end into account."""

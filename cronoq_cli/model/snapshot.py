@@ -7,10 +7,11 @@ commands/render, who gathers the facts in daemon/handlers and client/offline.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import isfinite
 from typing import Any, TypedDict, Unpack
+
+import msgspec
 
 from cronoq_cli.errors import UsageError
 from cronoq_cli.model.lifecycle import FINAL, Status
@@ -23,8 +24,7 @@ _STARTED_OR_ENDED = FINAL | {Status.RUNNING}
 _DUE = frozenset({Status.SCHEDULED, Status.RETRYING})
 
 
-@dataclass(frozen=True, slots=True)
-class Defaults:
+class Defaults(msgspec.Struct, frozen=True):
     """What the pool gives a task whose spec leaves it open, so that a document says what really applies."""
 
     shell: str = "/bin/sh"

@@ -4,11 +4,10 @@ engine/statistics.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class Urgency:
+class Urgency(msgspec.Struct, frozen=True):
     """The numbers of specification section 4: `at_start` points at slack 0, then `rate` a second up to `late_most`."""
 
     window_s: float = 5.0

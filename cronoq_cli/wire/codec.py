@@ -7,7 +7,6 @@ lives in daemon/handlers; the entry file repeats the layout of frames A and R on
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar, cast, get_args
 
 import msgspec
@@ -92,8 +91,7 @@ def encode_frame(kind: bytes, *parts: bytes) -> bytes:
 # Forwarded command lines
 
 
-@dataclass(frozen=True, slots=True)
-class CommandLine:
+class CommandLine(msgspec.Struct, frozen=True):
     """A command line as a client forwards it: its words without the program's name, and where it was typed.
 
     Text is surrogate-escaped. `columns` is the terminal's width, None when there is none.
@@ -110,8 +108,7 @@ class CommandLine:
     columns: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LineAnswer:
+class LineAnswer(msgspec.Struct, frozen=True):
     """What a forwarded command line ends in: exit status, and the bytes for its stdout and stderr."""
 
     exit: int

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from cronoq_cli.commands.context import NeedsClient
+from cronoq_cli.commands.logs import SHORT_BYTES
 from cronoq_cli.wire.requests import Reply, Selector, ShowTasks
 
 from .conftest import Caller, task_document
@@ -29,7 +30,7 @@ def task(caller: Caller, tmp_path: Path) -> dict[str, Any]:
         attempt(1, tmp_path / "1", finished_at="2026-09-21T13:00:00Z"),
         attempt(2, tmp_path / "2", finished_at="2026-09-21T14:13:00Z"),
     ]
-    document = task_document(7, "failed", attempts=attempts)
+    document = task_document(7, "failed", attempts=attempts) | {"log_cap": 1 << 26}
     caller.gateway.answer(ShowTasks, Reply(doc={"task": document}))
     return document
 
@@ -114,9 +115,40 @@ def test_json_has_the_text_of_each_log(caller: Caller) -> None:
     assert (log["id"], log["attempt"], log["stream"], log["text"]) == (7, 2, "stdout", "last")
 
 
-def test_the_daemon_leaves_logs_to_the_client(caller: Caller) -> None:
+def test_a_few_short_logs_that_are_settled_come_from_the_daemon_itself(
+    caller: Caller, task: dict[str, Any], tmp_path: Path
+) -> None:
+    caller.on_daemon_side()
+    whole = "one\ntwo\n\udcff\udcfe raw\nlast"
+    assert caller("logs", "7").out == whole
+    assert json.loads(caller("logs", "--json", "7").out)["logs"][0]["text"] == whole
+    (tmp_path / "2").write_bytes(b"x" * SHORT_BYTES)
+    assert caller("logs", "7").out == "x" * SHORT_BYTES
+    with (tmp_path / "2").open("ab") as log:
+        log.write(b"x")
+    with pytest.raises(NeedsClient):
+        caller("logs", "7")
+
+
+@pytest.mark.parametrize("change", [{"log_cap": None}, {"attempts": "running"}])
+def test_the_daemon_leaves_other_logs_to_the_client(
+    caller: Caller, task: dict[str, Any], change: dict[str, Any]
+) -> None:
+    if change.get("attempts"):
+        change = {"attempts": [task["attempts"][0], task["attempts"][1] | {"finished_at": None}]}
+    caller.gateway.answer(ShowTasks, Reply(doc={"task": task | change}))
     with pytest.raises(NeedsClient):
         caller.on_daemon_side()("logs", "7")
+
+
+@pytest.mark.usefixtures("task")
+def test_following_and_logs_within_a_task_are_the_clients(caller: Caller) -> None:
+    caller.on_daemon_side()
+    with pytest.raises(NeedsClient):
+        caller("logs", "-f", "7")
+    caller.env["CRONOQ_TASK_ID"] = "9"
+    with pytest.raises(NeedsClient):
+        caller("logs", "7")
 
 
 def test_following_goes_on_over_retries_until_the_end(caller: Caller, tmp_path: Path) -> None:

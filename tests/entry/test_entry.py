@@ -107,6 +107,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     package.mkdir(parents=True)
     for directory in (package.parent, package):
         (directory / "__init__.py").touch()  # else any regular package of this name comes before it
+    (package.parent / "entry").symlink_to(ENTRY.parent)  # imported where it is not compiled
     (package / "main.py").write_text(FULL)
     (package / "head_start.py").write_text(BEGIN)
     return {"HOME": str(tmp_path), "PYTHONPATH": str(tmp_path / "package"), "CRONOQ_HOME": str(tmp_path / "home")}
@@ -156,6 +157,11 @@ def test_terminals_are_told_with_their_width(daemon: Daemon, environment: dict[s
         os.close(follower)
     (line,) = daemon.lines
     assert (line.stdin_tty, line.stdout_tty, line.stderr_tty, line.columns) == (False, True, True, 42)
+
+
+def test_the_version_is_that_of_this_program_and_needs_nobody(environment: dict[str, str]) -> None:
+    done = run(environment, "--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"cronoq %s\n" % VERSION.encode(), b"")
 
 
 @pytest.mark.parametrize("form", [["--home", "{}", "ls"], ["--home={}", "ls"]])
@@ -248,7 +254,8 @@ def test_compiled_code_is_used_only_when_it_is_that_of_its_source(
     environment: dict[str, str], tmp_path: Path, state: str
 ) -> None:
     source = tmp_path / "package" / "cronoq_cli" / "entry" / "fast.py"
-    source.parent.mkdir(parents=True)
+    source.parent.unlink()
+    source.parent.mkdir()
     source.write_text(marking("compiled") + ("#" if state == "longer" else ""))
     os.utime(source, (1000, 999 if state == "older" else 1000))
     cached = Path(py_compile.compile(str(source), doraise=True) or "")

@@ -9,10 +9,10 @@ After every step the invariants hold, and an engine made from the committed rows
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -258,7 +258,7 @@ class QueueLife(RuleBasedStateMachine):
             self.story.handle(PoolResized(pool, int(what)))
             plan = self.story.pools[pool]
             assert isinstance(plan, PoolPlan)
-            self.story.pools[pool] = replace(plan, workers=int(what))
+            self.story.pools[pool] = msgspec.structs.replace(plan, workers=int(what))
 
     @rule(permits=st.integers(0, 3))
     def change_permits(self, permits: int) -> None:
