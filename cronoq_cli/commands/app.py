@@ -9,7 +9,6 @@ import os
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
-from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
@@ -20,35 +19,9 @@ from cronoq_cli.commands.declare import USAGE_ERROR, Verbs, option, see_help, ti
 from cronoq_cli.commands.outcome import BROKEN_PIPE, exit_of_error
 from cronoq_cli.commands.render.json import print_json
 from cronoq_cli.commands.render.notes import print_error
+from cronoq_cli.commands.verb_files import HIDDEN_FILES, VERB_FILES, find_file
 from cronoq_cli.errors import CronoqError, ExitStatus, UsageError
 from cronoq_cli.model.words import hint_for
-
-VERB_FILES = (
-    *("submit", "run", "ls", "show", "explain", "logs", "wait", "events", "stats", "top", "metrics"),
-    *("cancel", "hold", "release", "retry", "rerun", "start_now", "move", "priority", "signal", "edit"),
-    *("rm", "dead", "prune", "pool", "resource", "daemon", "report", "simulate", "recurring"),
-    *("config", "apply", "backup", "doctor", "completion"),
-)
-"""The files that declare verbs, in the order of the help."""
-
-HIDDEN_FILES = ("candidates",)
-"""Those whose verbs are for programs of ours alone."""
-
-OTHER_WORDS = MappingProxyType(
-    {
-        "add": "submit",
-        "log": "logs",
-        "follow": "logs",
-        "status": "ls",
-        "list": "ls",
-        "kill": "cancel",
-        "cron": "recurring",
-        "export": "apply",
-        "restore": "backup",
-        "__complete": "candidates",
-    }
-)
-"""The words that are not named as the file which declares them."""
 
 COLOURS = ("auto", "always", "never")
 
@@ -109,22 +82,6 @@ def _home(text: str, context: Context) -> str:
     if not text:
         raise UsageError("--home: the path is empty", hint="name a directory")
     return os.path.join(context.cwd, text)
-
-
-def find_file(argv: Sequence[str]) -> str | None:
-    """The file that declares the verb of a line, where it is known at once: the others need not be there then."""
-    words = iter(argv)
-    for word in words:
-        if word in ("--home", "--color"):
-            next(words, None)
-        elif not word.startswith("-"):
-            return OTHER_WORDS.get(word) or _FILE_OF.get(word)
-        elif not word.startswith(("--home=", "--color=")):
-            return None
-    return None
-
-
-_FILE_OF = {name.replace("_", "-"): name for name in VERB_FILES}
 
 
 def find_home(argv: Sequence[str], cwd: str) -> str | None:

@@ -17,6 +17,7 @@ import typer
 from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.declare import argument, verb
 from cronoq_cli.commands.render.text import escape_for_terminal
+from cronoq_cli.commands.verb_files import COMPLETE
 from cronoq_cli.config.effective import Changes, list_values
 from cronoq_cli.config.settings import Settings
 from cronoq_cli.model.duration import format_duration
@@ -26,7 +27,6 @@ from cronoq_cli.model.task import TaskRecord
 from cronoq_cli.store.contract import Filter
 from cronoq_cli.wire.requests import Complete
 
-WORD = "__complete"
 MOST = 100
 """More than anybody reads."""
 MOST_LOOKED_AT = 150
@@ -161,7 +161,7 @@ def parse_line(words: Sequence[str]) -> Complete:
 
 def declare(app: typer.Typer) -> None:
     """Declare the verb for a line that no daemon answers."""
-    verb(app, WORD, hidden=True, words_follow=True)(complete)
+    verb(app, COMPLETE, hidden=True, words_follow=True)(complete)
 
 
 def complete(

@@ -11,14 +11,13 @@ from cronoq_cli.commands.declare import argument, option
 from cronoq_cli.errors import UsageError
 from cronoq_cli.model.ids import find_run
 from cronoq_cli.model.lifecycle import Status
+from cronoq_cli.model.recurring import SCHEDULE_TAG
 from cronoq_cli.model.words import RESERVED_KEY, hint_for, is_key
 from cronoq_cli.wire.requests import Selector
 
 TASK_HINT = (
     "name tasks by id, 3-8, a comma list, a key or last; or use --pool, --status, --tag, --name, --recurring, --all"
 )
-SCHEDULE_TAG = "recurring"
-"""What every run of a schedule is tagged with (specification section 7)."""
 STATUSES = tuple(status.value for status in Status)
 
 

@@ -5,7 +5,6 @@ What can stand there lives in `settings` and beside it.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -14,7 +13,6 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
-from cronoq_cli.config.lines import find_line
 from cronoq_cli.config.settings import Settings
 from cronoq_cli.config.values import READERS, WANTED, Table, format_value
 from cronoq_cli.errors import InvalidError, UsageError
@@ -32,7 +30,7 @@ def load_settings(path: str) -> Settings:
     Raises InvalidError where it cannot be read, is not TOML, or says something cronoq does not know.
     """
     content = find_content(path)
-    return Settings() if content is None else parse_settings(content, path)
+    return Settings() if not content else parse_settings(content, path)
 
 
 def find_content(path: str) -> bytes | None:
@@ -60,6 +58,8 @@ def parse_settings(content: bytes, path: str) -> Settings:
     try:
         return _read_table(Settings, document, "")
     except UsageError as error:
+        from cronoq_cli.config.lines import find_line
+
         line = find_line(content.decode(), error.message)
         where = "" if line is None else f", in line {line}"
         raise InvalidError(f"{path}: {error.message}{where}", hint=error.hint) from error
@@ -67,6 +67,8 @@ def parse_settings(content: bytes, path: str) -> Settings:
 
 def parse_document(content: bytes, path: str) -> dict[str, Any]:
     """The TOML of a file as it stands there, its meaning not looked at. Raises InvalidError with the line."""
+    import tomllib  # a start without a configuration goes without it
+
     try:
         return tomllib.loads(content.decode())
     except UnicodeDecodeError as error:

@@ -8,12 +8,9 @@ from __future__ import annotations
 import io
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from cronoq_cli.commands import candidates
-from cronoq_cli.commands.app import run_line
-from cronoq_cli.commands.context import Context, NeedsClient
-from cronoq_cli.commands.render.notes import print_error
+from cronoq_cli.commands.verb_files import COMPLETE
 from cronoq_cli.daemon.desk import Desk
 from cronoq_cli.daemon.handlers import (
     completing,
@@ -37,6 +34,9 @@ from cronoq_cli.model.task import Transition
 from cronoq_cli.wire import requests, schedules
 from cronoq_cli.wire.codec import CommandLine, LineAnswer
 from cronoq_cli.wire.requests import Reply, Request, Watch
+
+if TYPE_CHECKING:
+    from cronoq_cli.commands.context import Context
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -146,24 +146,32 @@ class Application:
 
     def answer_line(self, line: CommandLine) -> LineAnswer:
         """Parse and run a command line with the same commands the client has. Raises NeedsClient."""
-        if line.argv[:1] == [candidates.WORD]:
+        if line.argv[:1] == [COMPLETE]:
             return self._complete(line)
+        from cronoq_cli.commands.app import run_line  # and with it the parser, which the start does not wait for
+
         context = self._make_context(line)
         status = run_line(line.argv, context)
         return _collect(context, status)
 
     def _complete(self, line: CommandLine) -> LineAnswer:
         """Words for a shell that completes one: past the parser, which takes longer than finding them."""
+        from cronoq_cli.commands import candidates
+
         found = self.answer_now(candidates.parse_line(line.argv[1:])).doc["words"]
         return LineAnswer(0, candidates.format_candidates(found).encode("utf-8", "surrogateescape"), b"")
 
     def refuse_line(self, line: CommandLine, error: CronoqError) -> LineAnswer:
         """The answer to a line whose commit failed: what it printed does not hold."""
+        from cronoq_cli.commands.render.notes import print_error
+
         context = self._make_context(line)
         print_error(context, error, as_json="--json" in line.argv)
         return _collect(context, error.exit)
 
     def _make_context(self, line: CommandLine) -> Context:
+        from cronoq_cli.commands.context import Context
+
         return Context(
             gateway=_LocalGateway(self),
             cwd=line.cwd,
@@ -225,6 +233,8 @@ class _LocalGateway:
 
     def ask(self, request: Request) -> Reply:
         """Carry out a request. Raises NeedsClient for what the client reads itself."""
+        from cronoq_cli.commands.context import NeedsClient
+
         if requests.is_read_from_store(request):
             raise NeedsClient
         return self._application.answer_now(request)

@@ -17,7 +17,6 @@ from typing import Any, Protocol, TypeVar, cast
 
 import msgspec
 
-from cronoq_cli.commands.context import NeedsClient
 from cronoq_cli.daemon.collector import LARGE, rest_collector
 from cronoq_cli.errors import CronoqError, ProtocolError, TryLaterError
 from cronoq_cli.wire import codec
@@ -263,6 +262,8 @@ class Connection(asyncio.Protocol):
         if is_newer(line.version, VERSION):
             self._answer(codec.encode_frame(codec.FULL_WAY, codec.NEWER_CLIENT))
             return
+        from cronoq_cli.commands.context import NeedsClient  # of lines alone, which the start does not wait for
+
         application = self._server.application
 
         def encode(result: LineAnswer | BaseException) -> bytes:

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import secrets
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -79,7 +78,7 @@ class Runners:
 
     async def _launch(self) -> None:
         """Start a runner and attend it. Raises CronoqError when it does not get ready."""
-        runner = self._describe(secrets.token_hex(4))
+        runner = self._describe(os.urandom(4).hex())
         runner.process = await start_runner(runner, self._paths.daemon_log)
         self._current = runner
         self._attend(runner)

@@ -10,13 +10,12 @@ from itertools import islice
 
 import msgspec
 
-from cronoq_cli.commands.selectors import SCHEDULE_TAG
 from cronoq_cli.daemon.scheduler import Scheduler
 from cronoq_cli.engine.live import LiveTask
 from cronoq_cli.errors import QUEUE_ONE, InvalidError, NotFoundError, UsageError
 from cronoq_cli.model.ids import describe_missing, find_run, hint_for_id
 from cronoq_cli.model.lifecycle import FINAL, LIVE, Status
-from cronoq_cli.model.recurring import was_asked_for
+from cronoq_cli.model.recurring import SCHEDULE_TAG, was_asked_for
 from cronoq_cli.model.task import TaskRecord
 from cronoq_cli.model.words import KEY_HINT, hint_for, hint_for_schedule, is_key, suggest
 from cronoq_cli.store.contract import Filter

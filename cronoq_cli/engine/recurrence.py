@@ -6,7 +6,6 @@ Carrying a decision out (tasks, rows, timers) is not done here.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from datetime import tzinfo
 from enum import StrEnum
@@ -358,6 +357,8 @@ def jitter_of(name: str, jitter_s: float) -> float:
     """How long after its slots a schedule of this name starts: from 0 to below `jitter_s`, in whole milliseconds."""
     if not jitter_s:
         return 0.0
+    import hashlib
+
     draw = int.from_bytes(hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest()[:6], "big")
     return math.floor(draw * jitter_s * 1000 / 2**48) / 1000
 

@@ -6,7 +6,6 @@ The form is that of healthchecks-type services: the URL itself says success, `/s
 from __future__ import annotations
 
 from enum import StrEnum
-from urllib.parse import urlsplit, urlunsplit
 
 from cronoq_cli.errors import UsageError
 
@@ -27,6 +26,8 @@ _SUFFIXES = {Ping.START: "/start", Ping.SUCCESS: "", Ping.FAILURE: "/fail"}
 
 def parse_ping_url(text: str) -> str:
     """The URL itself. Raises UsageError where it is none, or not one of http or https."""
+    from urllib.parse import urlsplit  # with it a start takes 4 ms more, and few ping
+
     text = text.strip()
     try:
         parts = urlsplit(text)
@@ -43,6 +44,8 @@ def parse_ping_url(text: str) -> str:
 
 def ping_url(base: str, ping: Ping) -> str:
     """The URL to ask for; what stands behind `?` stays behind it."""
+    from urllib.parse import urlsplit, urlunsplit
+
     parts = urlsplit(base)
     path = parts.path.rstrip("/") + _SUFFIXES[ping] if ping is not Ping.SUCCESS else parts.path
     return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))

@@ -16,6 +16,8 @@ from cronoq_cli.model.lifecycle import FINAL
 from cronoq_cli.model.task import TaskRecord, TaskSpec
 
 LONGEST_NAME = 100
+SCHEDULE_TAG = "recurring"
+"""What every run of a schedule is tagged with (specification section 7)."""
 WITHDRAWN = "withdrawn"
 """The reason to start of an occurrence that was made to reserve its start and taken back before it."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)

@@ -6,7 +6,6 @@ modules of their own.
 
 from __future__ import annotations
 
-import difflib
 import re
 import signal
 from collections.abc import Iterable
@@ -41,6 +40,8 @@ def suggest(word: str, known: Iterable[str]) -> str | None:
     folded = {name.casefold(): name for name in names}
     if word.casefold() in folded:
         return folded[word.casefold()]
+    import difflib  # only for who has mistyped something
+
     near = difflib.get_close_matches(word.casefold(), list(folded), n=1, cutoff=0.6)
     return folded[near[0]] if near else None
 

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from cronoq_cli.model.history import EndSums, Step, Window
 from cronoq_cli.model.notice import Incident, Notice
 from cronoq_cli.model.recurring import PassedSlots, Schedule
 from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, TaskSpec, Transition
+
+if TYPE_CHECKING:
+    from cronoq_cli.model.history import EndSums, Step, Window
 
 
 class NewTasks(msgspec.Struct, kw_only=True):

@@ -9,9 +9,10 @@ import time
 import pytest
 
 from cronoq_cli import __version__
-from cronoq_cli.commands.app import VERB_FILES, build_command, find_file, find_home
+from cronoq_cli.commands.app import build_command, find_home
 from cronoq_cli.commands.context import NeedsClient
 from cronoq_cli.commands.familiar import FAMILIAR
+from cronoq_cli.commands.verb_files import VERB_FILES, find_file
 
 from .conftest import Caller
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from cronoq_cli.commands.candidates import MOST, WORD, Source, find_candidates, format_candidates, parse_line
+from cronoq_cli.commands.candidates import MOST, Source, find_candidates, format_candidates, parse_line
+from cronoq_cli.commands.verb_files import COMPLETE
 from cronoq_cli.config.loading import parse_settings
 from cronoq_cli.model.lifecycle import FINAL, Status
 from cronoq_cli.model.task import TaskRecord, TaskSpec
@@ -132,6 +133,6 @@ def test_any_line_is_understood(line: list[str], request_: Complete) -> None:
 
 def test_the_hidden_verb_prints_what_is_answered(caller: Caller) -> None:
     caller.gateway.answer(Complete, Reply(doc={"words": [["12", "ready make"]]}))
-    assert caller(WORD, "task", "1").out == "12\tready make\n"
+    assert caller(COMPLETE, "task", "1").out == "12\tready make\n"
     assert caller.request == Complete(kinds=["task"], prefix="1")
-    assert WORD not in caller("--help").out
+    assert COMPLETE not in caller("--help").out

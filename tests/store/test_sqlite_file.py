@@ -57,6 +57,17 @@ def test_a_wider_mode_is_narrowed(path: str):
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
 
 
+@pytest.mark.parametrize("name", ["a?mode=memory", "b#c", "d%41%", "e & f=g;h", "ü", "\udcff", "line\nbreak"])
+def test_whatever_a_directory_is_called_the_store_is_there(tmp_path: Path, name: str):
+    path = os.path.join(tmp_path, name, "cronoq.db")
+    os.mkdir(os.path.dirname(path))
+    fill(path, 3)
+    assert "cronoq.db" in os.listdir(os.path.dirname(path)) and os.listdir(tmp_path) == [name]
+    reader = open_reader(path)
+    assert len(reader.list_where(Filter())) == 3
+    reader.close()
+
+
 def test_it_is_marked_as_ours_in_wal_mode_and_durable(path: str):
     store = open_store(path)
     ask = store._db.execute

@@ -6,8 +6,6 @@ from typing import Any
 
 from cronoq_cli.daemon.desk import Desk
 from cronoq_cli.daemon.handlers.reads import ALL_STATUSES
-from cronoq_cli.engine.endings import explain_ended
-from cronoq_cli.engine.explain import describe_explanation, explain
 from cronoq_cli.model.lifecycle import FINAL
 from cronoq_cli.wire.requests import Explain, Reply
 
@@ -20,6 +18,9 @@ def explain_tasks(desk: Desk, request: Explain) -> Reply:
 
 
 def _explain_one(desk: Desk, task_id: int) -> dict[str, Any]:
+    from cronoq_cli.engine.endings import explain_ended
+    from cronoq_cli.engine.explain import describe_explanation, explain
+
     task = desk.scheduler.find_live(task_id)
     if task is not None and task.status not in FINAL:
         return describe_explanation(explain(desk.scheduler.engine.state, task, desk.now()))

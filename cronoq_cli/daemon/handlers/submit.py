@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Callable
@@ -97,6 +96,8 @@ def _check_pool(desk: Desk, name: str) -> None:
 
 def decide_fingerprint(spec: TaskSpec) -> str:
     """What `--unique` compares: command, directory and pool."""
+    import hashlib
+
     what = [spec.command, spec.shell_line, spec.shell, spec.cwd, spec.pool]
     return hashlib.sha256(json.dumps(what).encode("ascii")).hexdigest()[:32]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import sqlite3
 
@@ -53,6 +52,8 @@ def _is_full(path: str) -> bool:
 def damaged(path: str, why: str) -> StoreError:
     """The refusal of a file that cannot be trusted, with the way to restore it in one line."""
     name = os.path.basename(path)
+    import glob
+
     copies = sorted(glob.glob(glob.escape(path) + ".before-*"))
     copy = os.path.basename(copies[-1]) if copies else "made with `cronoq backup`"
     return StoreError(

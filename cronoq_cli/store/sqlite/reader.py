@@ -6,17 +6,19 @@ import contextlib
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cronoq_cli.model.history import EndSums, Step, Window
 from cronoq_cli.model.lifecycle import FINAL, Status
 from cronoq_cli.model.notice import Incident, Notice
 from cronoq_cli.model.recurring import PassedSlots, Schedule
 from cronoq_cli.model.task import AttemptRecord, Batch, Edge, TaskRecord, TaskSpec, Transition
 from cronoq_cli.store.contract import Filter, Leadership, LiveState
 from cronoq_cli.store.selection import matches_tags, matches_text, name_pattern
-from cronoq_cli.store.sqlite import ends, prune, queries, rows
+from cronoq_cli.store.sqlite import prune, queries, rows
 from cronoq_cli.store.sqlite.faults import damaged, translate_fault
+
+if TYPE_CHECKING:
+    from cronoq_cli.model.history import EndSums, Step, Window
 
 _CHUNK = 500
 _RANGES_AT_ONCE = 100
@@ -211,6 +213,8 @@ class SqliteReader:
 
     def sum_ends(self, window: Window, *, pool: str | None = None) -> list[EndSums]:
         """The sums over the ends in the window, by pool and kind, of one pool or of all."""
+        from cronoq_cli.store.sqlite import ends  # only who looks at statistics needs it
+
         try:
             return ends.sum_ends(self._db, window, pool)
         except sqlite3.Error as error:
@@ -218,6 +222,8 @@ class SqliteReader:
 
     def sum_steps(self, window: Window, step_s: float, up_to_seq: int) -> dict[int, Step]:
         """The ends in the window up to an event, in steps of `step_s` seconds: step N begins at N * step_s."""
+        from cronoq_cli.store.sqlite import ends
+
         try:
             return ends.sum_steps(self._db, window, step_s, up_to_seq)
         except sqlite3.Error as error:
