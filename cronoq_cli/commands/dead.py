@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
+import msgspec
 import typer
 
 from cronoq_cli.commands.answers import Json, answer_done, ask
@@ -22,8 +22,7 @@ from cronoq_cli.wire.requests import ListTasks, Remove, Reply, Retry, Selector
 HINT = "name them by id, 3-8, a comma list or a key; or use --pool, --tag, --name, --all"
 
 
-@dataclass(slots=True)
-class DeadSelection:
+class DeadSelection(msgspec.Struct):
     """Dead letters by reference, or by what they are; no other task is ever meant."""
 
     pool: Annotated[list[str] | None, option("--pool", "-p", help="Those of this pool.", metavar="POOL")] = None

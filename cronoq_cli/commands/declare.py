@@ -7,13 +7,13 @@ stands in `app`, what they do in a file each.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import inspect
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any, NoReturn, get_type_hints
 
+import msgspec
 import typer
 from typer.core import TyperCommand, TyperGroup
 
@@ -250,7 +250,7 @@ def verb(
 ) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
     """Declare a function `(context, ...)` as a verb of `app`; its docstring is the help, its result the exit status.
 
-    A parameter whose type is a dataclass of options stands for all of them. `words_follow`: the first word that is
+    A parameter whose type is a struct of options stands for all of them. `words_follow`: the first word that is
     no option begins a command, and everything after it belongs to that command. Aliases are not listed. `without`:
     for a group of options the fields that this verb does not offer. `cls`: a way of its own to read its words.
     """
@@ -324,7 +324,7 @@ def _expand(
     flat: list[inspect.Parameter] = []
     for parameter in parameters:
         kind = hints[parameter.name]
-        if dataclasses.is_dataclass(kind) and isinstance(kind, type):
+        if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
             fields = [field for field in _parameters_of(kind) if field.name not in without.get(kind, ())]
             groups[parameter.name] = (kind, tuple(field.name for field in fields))
             flat += fields
@@ -350,9 +350,10 @@ def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
 
 
-def _parameters_of(kind: type) -> list[inspect.Parameter]:
-    hints = get_type_hints(kind, include_extras=True)
-    return [_keyword(field.name, hints[field.name], field.default) for field in dataclasses.fields(kind)]
+def _parameters_of(kind: type[msgspec.Struct]) -> list[inspect.Parameter]:
+    """One for each option of a group, all of which have defaults; what a group says anew keeps its place."""
+    defaults = dict(zip(kind.__struct_fields__, kind.__struct_defaults__, strict=True))
+    return [_keyword(name, hint, defaults[name]) for name, hint in get_type_hints(kind, include_extras=True).items()]
 
 
 def _help_parameters() -> list[inspect.Parameter]:

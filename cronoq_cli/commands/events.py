@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -33,7 +32,6 @@ _TYPES = (*map(str, Trigger), "submitted", "moved", "late", "pool-scaled", *map(
 """What events are called, but for those of schedules."""
 
 
-@dataclass(slots=True)
 class EventOptions(Selection):
     """Which events of the history; pool and status are those of the event, not of its task now."""
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
+
+import msgspec
 
 from cronoq_cli.commands.declare import option
 from cronoq_cli.errors import UsageError
 
 
-@dataclass(slots=True)
-class ImportOptions:
+class ImportOptions(msgspec.Struct):
     """What is imported, and how."""
 
     crontab: Annotated[bool, option("--crontab", help="Your crontab, as crontab -l prints it; added paused.")] = False

@@ -6,9 +6,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
 from cronoq_cli.commands.answers import Json, ask, tasks_of
@@ -34,8 +34,7 @@ MOST_BYTES = 1024 * 1024
 EXAMPLES = ("cronoq logs 7", "cronoq logs -f last", "cronoq logs -n 20 --attempt 2 7", "cronoq logs --since 10m --all")
 
 
-@dataclass(slots=True)
-class LogOptions:
+class LogOptions(msgspec.Struct):
     """Which part of the output."""
 
     follow: Annotated[bool, option("--follow", "-f", help="Go on until the task has ended, over its retries.")] = False
@@ -97,8 +96,7 @@ def follow(context: Context, select: Selection, which: LogOptions) -> int | None
     return logs(context, select, which)
 
 
-@dataclass(slots=True)
-class _Part:
+class _Part(msgspec.Struct):
     """The log of one stream of one attempt; `unstarted`: why there was never a process to write it."""
 
     task: int
@@ -164,7 +162,8 @@ def _streams_of(task: Mapping[str, Any], attempt: Mapping[str, Any], which: LogO
     ):
         if path is not None and not hidden:
             unstarted = attempt["message"] if attempt["cause"] == "spawn" else None
-            settled = attempt["finished_at"] is not None and task.get("log_cap") is not None  # no cap: a file of -o
+            # what has no cap is a file named by -o
+            settled = attempt["finished_at"] is not None and task.get("log_cap") is not None
             found.append(_Part(task["id"], attempt["number"], stream, path, settled, unstarted))
     return found
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
+import msgspec
 import typer
 
 from cronoq_cli.commands.answers import Json, ask
@@ -26,8 +26,7 @@ EXAMPLES = (
 USUAL_LIMIT = 50
 
 
-@dataclass(slots=True)
-class ListOptions:
+class ListOptions(msgspec.Struct):
     """How much is listed."""
 
     limit: Annotated[

@@ -5,8 +5,9 @@ What they mean stands in `spec_options`; the options of a single verb stand in i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
+
+import msgspec
 
 from cronoq_cli.commands.declare import option
 
@@ -14,8 +15,7 @@ Words = list[str] | None
 Word = str | None
 
 
-@dataclass(slots=True)
-class EditableOptions:
+class EditableOptions(msgspec.Struct):
     """The options that describe a task and that `edit` may change; None and False: not given."""
 
     name: Annotated[Word, option("--name", "-n", help="Name; the command's first word.", metavar="NAME")] = None
@@ -127,7 +127,6 @@ class EditableOptions:
     ] = None
 
 
-@dataclass(slots=True)
 class SpecOptions(EditableOptions):
     """All options that describe a task, with those that are decided once, at submission."""
 

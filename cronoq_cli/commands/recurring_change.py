@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated
 
+import msgspec
 import typer
 
 from cronoq_cli.commands.answers import Json, ask, tasks_of
@@ -113,8 +113,7 @@ def _next_of(documents: object) -> str:
     return f"; next {first['next']}" if first.get("next") else ""
 
 
-@dataclass(slots=True)
-class RunOptions:
+class RunOptions(msgspec.Struct):
     """What is answered, and when."""
 
     wait: Annotated[bool, option("--wait", "-w", help="Wait for the end; exit as the task did.")] = False

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
+import msgspec
 import typer
 
 from cronoq_cli.commands.answers import Json
@@ -18,8 +18,7 @@ from cronoq_cli.errors import UsageError
 EXAMPLES = ("cronoq recurring export > schedules.toml", "cronoq recurring export --crontab 'backup-*'")
 
 
-@dataclass(slots=True)
-class Form:
+class Form(msgspec.Struct):
     """The form of the text."""
 
     toml: Annotated[bool, option("--toml", help="TOML, which can say everything; the usual form.")] = False

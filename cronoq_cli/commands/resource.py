@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
+import msgspec
 import typer
 
 from cronoq_cli.commands.answers import Json, ask
@@ -23,8 +23,7 @@ MOST_PERMITS = 1_000_000_000
 Name = Annotated[str, argument("RESOURCE", help="Name of the resource.")]
 
 
-@dataclass(slots=True)
-class SizeOptions:
+class SizeOptions(msgspec.Struct):
     """How much there is: of a semaphore its permits, of a token bucket its rate and burst."""
 
     permits: Annotated[str | None, option("--permits", help="Units of a semaphore.", metavar="N")] = None

@@ -6,10 +6,10 @@ import signal
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import FrameType
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
 from cronoq_cli.commands.answers import ask
@@ -33,8 +33,7 @@ AGAIN_WITHIN_S = 2.0
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-@dataclass(slots=True)
-class RunOptions:
+class RunOptions(msgspec.Struct):
     """What is shown, and where the result goes."""
 
     no_wait: Annotated[

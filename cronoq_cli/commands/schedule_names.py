@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Annotated
+
+import msgspec
 
 from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.declare import argument, option
@@ -17,8 +18,7 @@ HINT = "cronoq recurring ls lists them"
 _PATTERN = frozenset("*?[")
 
 
-@dataclass(slots=True)
-class NamedSchedules:
+class NamedSchedules(msgspec.Struct):
     """Schedules by name."""
 
     names: Annotated[list[str] | None, argument("[NAME]...", help="Names, comma lists, or patterns like 'a-*'.")] = None

@@ -6,8 +6,9 @@ What an option of the task means stands in `spec_options`. The text forms of a w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any
+
+import msgspec
 
 from cronoq_cli.commands.context import Context
 from cronoq_cli.commands.declare import option
@@ -52,8 +53,7 @@ MOST_INPUT = 64 * 1024
 MOST_RUNS = 1_000_000_000
 
 
-@dataclass(slots=True)
-class ScheduleOptions:
+class ScheduleOptions(msgspec.Struct):
     """When it runs, and what becomes of slots that overlap, are missed or fail."""
 
     every: Annotated[Word, option("--every", help="Run by elapsed time instead of EXPR.", metavar="DUR")] = None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Annotated
+
+import msgspec
 
 from cronoq_cli.commands.declare import argument, option
 from cronoq_cli.errors import UsageError
@@ -20,8 +21,7 @@ TASK_HINT = (
 STATUSES = tuple(status.value for status in Status)
 
 
-@dataclass(slots=True)
-class Narrowing:
+class Narrowing(msgspec.Struct):
     """The options that select tasks by what they are; all that are given hold together."""
 
     pool: Annotated[list[str] | None, option("--pool", "-p", help="Tasks of this pool.", metavar="POOL")] = None
@@ -38,8 +38,7 @@ class Narrowing:
     ] = None
 
 
-@dataclass(slots=True)
-class TaskWords:
+class TaskWords(msgspec.Struct):
     """Tasks by reference alone, for verbs whose options mean something else."""
 
     tasks: Annotated[list[str] | None, argument("TASK...", help="Ids, runs 3-8, comma lists, keys, or last.")] = None
@@ -49,7 +48,6 @@ class TaskWords:
         return get_selector(Selection(tasks=self.tasks))
 
 
-@dataclass(slots=True)
 class Selection(Narrowing):
     """Tasks by reference, or by what they are, or all the verb can act on."""
 

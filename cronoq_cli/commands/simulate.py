@@ -5,9 +5,9 @@ Runs in the client alone. What is run stands in `simulation`, how the result is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 from cronoq_cli.commands.answers import Json
@@ -38,8 +38,7 @@ SHOWN = 50
 USUAL_DAY_S = 86_400.0
 
 
-@dataclass(slots=True)
-class DayOptions:
+class DayOptions(msgspec.Struct):
     """A stretch of time with all schedules, in place of the queue."""
 
     recurring: Annotated[

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
 from cronoq_cli.commands.answers import Json, ask
@@ -23,8 +23,7 @@ USUAL_WINDOW_S = 86_400.0
 LEAST_WINDOW_S = 1.0
 
 
-@dataclass(slots=True)
-class StatsOptions:
+class StatsOptions(msgspec.Struct):
     """Which stretch of the history, and of what."""
 
     window: Annotated[str | None, option("--window", help="The last so long; 24h.", metavar="DUR")] = None

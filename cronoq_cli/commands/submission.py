@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 import os
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
@@ -35,16 +34,14 @@ MOST_KEPT = 40 * 1024 * 1024
 """Bytes of kept input one submission may carry in all; a message on the socket has a maximum."""
 
 
-@dataclass(slots=True)
-class CommandOptions:
+class CommandOptions(msgspec.Struct):
     """How the command is given, where it is not simply words."""
 
     shell_line: Annotated[str | None, option("-c", help="A shell line, in place of COMMAND.", metavar="STRING")] = None
     exec_: Annotated[bool, option("--exec", help="Never use a shell, not for a single word either.", more=True)] = False
 
 
-@dataclass(slots=True)
-class ManyOptions:
+class ManyOptions(msgspec.Struct):
     """Several tasks in one submission: all of them are queued, or none."""
 
     batch: Annotated[str | None, option("--batch", help="One task a line, as JSON; - is stdin.", metavar="FILE|-")] = (
@@ -71,8 +68,7 @@ class ManyOptions:
         return given[0] if given else None
 
 
-@dataclass(slots=True)
-class Command:
+class Command(msgspec.Struct):
     """What a task executes: argv, or a shell line. The first word of either names the task."""
 
     argv: list[str] | None = None

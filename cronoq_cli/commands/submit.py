@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
 from cronoq_cli.commands.answers import ask, tasks_of
@@ -32,8 +32,7 @@ EXAMPLES = (
 WORDS = "[COMMAND] [ARG]..."
 
 
-@dataclass(slots=True)
-class AnswerOptions:
+class AnswerOptions(msgspec.Struct):
     """What is answered, and when."""
 
     wait: Annotated[bool, option("--wait", "-w", help="Wait for the end; exit as the task did.")] = False

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated
+
+import msgspec
 
 from cronoq_cli.commands.declare import option
 from cronoq_cli.commands.selectors import parse_refs
@@ -14,8 +15,7 @@ from cronoq_cli.errors import UsageError
 MOST_WORKERS = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Differences:
+class Differences(msgspec.Struct, frozen=True):
     """What is to be different: workers by pool (None: every pool), tasks left out, amounts by resource."""
 
     workers: Mapping[str | None, int]
@@ -23,8 +23,7 @@ class Differences:
     resources: Mapping[str, float]
 
 
-@dataclass(slots=True)
-class WhatIf:
+class WhatIf(msgspec.Struct):
     """What is to be different from how it is."""
 
     workers: Annotated[
