@@ -59,7 +59,7 @@ def test_of_much_output_the_beginning_is_kept() -> None:
 
 
 def test_at_its_limit_the_whole_group_is_ended(tmp_path: Path) -> None:
-    (end,) = run(f"sleep 1000 & echo $! > {tmp_path}/pid; wait", timeout_s=0.3)
+    (end,) = run(f"sleep 1000 & echo $! > {tmp_path}/pid; wait", timeout_s=2.0)
     assert end.timed_out
     assert not lives(int((tmp_path / "pid").read_text()))
 
