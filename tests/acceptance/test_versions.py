@@ -115,8 +115,8 @@ def test_a_newer_client_restarts_an_older_daemon_and_the_tasks_go_on(make_cronoq
     (tmp_path / "go").touch()
     assert newer.wait_for(task_id)["exit_code"] == 8
     assert cronoq("ls").returncode == 0  # the line of words has the same layout in both
-        assert cronoq("logs", task_id).returncode == 0
-        with_older = cronoq("logs", "-f", task_id)  # carried out by the client, which has to speak to the daemon
+    assert cronoq("logs", task_id).returncode == 0
+    with_older = cronoq("logs", "-f", task_id)  # carried out by the client, which has to speak to the daemon
     assert (with_older.returncode, len(with_older.stderr.splitlines())) == (6, 1)
     assert newer.find_daemon() == status["pid"]
 
