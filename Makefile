@@ -30,7 +30,7 @@ check: $(VENV)/.developed ## all that CI runs: style, types, layers, tests
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest $(PARALLEL)
 
-bench: $(VENV)/.developed ## measure cronoq beside its peers (half an hour on an otherwise idle machine)
+bench: $(VENV)/.developed ## measure cronoq beside its peers (a quarter of an hour on an otherwise idle machine)
 	$(BIN)/python -m benchmarks --json $(BENCH_FILE)
 
 bench-quick: $(VENV)/.developed ## the same in about two minutes, smaller

@@ -16,7 +16,7 @@ class Figure:
     """One line of the table: a ratio (or a plain value) against its target.
 
     `value` is judged against `target` by `sense` (`<=` or `>=`); `low`, `high` are the quartiles of the single pairs.
-    `ours`, `peer` are medians in `unit`. Without a target nothing is judged.
+    `ours`, `peer` are medians in `unit`. Without a target nothing is judged. `curve`: values at more and more tasks.
     """
 
     name: str
@@ -30,6 +30,7 @@ class Figure:
     high: float | None = None
     note: str = ""
     curve: list[tuple[float, float]] = field(default_factory=list)
+    curve_title: str = ""
 
     @property
     def reached(self) -> bool | None:

@@ -64,9 +64,9 @@ def main() -> int:
     target.mkdir(parents=True, exist_ok=True)
     for figure in json.loads(source.read_text())["figures"]:
         if figure["curve"]:
-            name = re.sub(r"[\d,]+|[^a-z]+", "-", figure["name"].lower()).strip("-")
-            name = re.sub(r"-+", "-", name)
-            (target / f"{name}.svg").write_text(draw(figure["name"], [tuple(point) for point in figure["curve"]]))
+            title = figure["curve_title"]
+            name = re.sub(r"[^a-z]+", "-", title.lower()).strip("-")
+            (target / f"{name}.svg").write_text(draw(title, [tuple(point) for point in figure["curve"]]))
     return 0
 
 

@@ -11,9 +11,22 @@ from benchmarks.home import PYTHON, Home, memory_kib, open_home
 from benchmarks.measuring import Figure, percentile, time_call
 from benchmarks.rows.latency import connect, make_spec, time_answers
 from benchmarks.rows.throughput import FOUR, run_array
-from cronoq_cli.wire.requests import ListTasks, Submit
+from cronoq_cli.client.connection import Connection
+from cronoq_cli.wire.requests import (
+    ListTasks,
+    PausePool,
+    Request,
+    ResumePool,
+    Selector,
+    ShowWindow,
+    Submit,
+    WaitTasks,
+)
 
 BATCH = 10_000
+DISPATCHED = 500
+FLAT = 1.2
+"""What is not to grow with the number of tasks may seem to by so much."""
 BOUNDLESS = f'{FOUR}max_pending = "none"\n[daemon]\nmax_pending = "none"\n'
 """A million waiting tasks are more than may wait by default."""
 
@@ -33,10 +46,14 @@ def measure_waiting(quick: bool) -> Iterator[Figure]:
     steps = (1_000, 10_000) if quick else (1_000, 10_000, 100_000, 1_000_000)
     answers: list[tuple[float, float]] = []
     lists: list[tuple[float, float]] = []
+    tops: list[tuple[float, float]] = []
+    dispatched: list[tuple[float, float]] = []
     memory: list[tuple[float, float]] = []
     stored: list[tuple[float, float]] = []
     with open_home(BOUNDLESS) as home, connect(home) as connection:
         home.call("pool", "pause", "default")
+        fill(home, DISPATCHED, held=False)
+        _time_dispatch(connection)  # how short they are is learned first
         pid, there = home.pid(), 0
         for step in (0, *steps):
             took = fill(home, step - there, held=False)
@@ -45,32 +62,95 @@ def measure_waiting(quick: bool) -> Iterator[Figure]:
             there = step
             # As ready as the others, so that all listings are of tasks of a kind; none starts in a paused pool.
             answers.append((step, percentile(time_answers(connection, 200, held=False), 0.5) * 1e3))
-            lists.append((step, _time_list(home) * 1e3))
+            lists.append((step, _time_reads(connection, ListTasks(limit=50)) * 1e3))
+            tops.append((step, _time_reads(connection, ShowWindow()) * 1e3))
             memory.append((step, memory_kib(pid) * 1024.0))
+            fill(home, DISPATCHED, held=False)
+            dispatched.append((step, _time_dispatch(connection) * 1e3))
             stored.append((step, float((home.path / "cronoq.db").stat().st_size)))
-        yield Figure(f"acknowledgement at {there:,} to none", answers[-1][1] / answers[0][1], 1.1, curve=answers)
-        yield Figure(f"ls --json at {there:,} to none", lists[-1][1] / lists[0][1], 1.2, curve=lists)
-        yield Figure("memory a waiting task, bytes", (memory[-1][1] - memory[0][1]) / there, 200.0, curve=memory)
-        yield Figure("database a waiting task, bytes", (stored[-1][1] - stored[0][1]) / there, curve=stored)
+        yield Figure(
+            f"acknowledgement at {there:,} to none",
+            answers[-1][1] / answers[0][1],
+            1.1,
+            curve=answers,
+            curve_title="acknowledgement, ms, by tasks waiting",
+        )
+        yield Figure(
+            f"ls --json at {there:,} to none",
+            lists[-1][1] / lists[0][1],
+            1.2,
+            curve=lists,
+            curve_title="ls, ms, by tasks waiting",
+        )
+        yield _compare_tops("waiting", tops)
+        grown = dispatched[-1][1] / dispatched[0][1]
+        yield Figure(
+            f"a task started and ended at {there:,} to none",
+            grown,
+            FLAT,
+            curve=dispatched,
+            curve_title="a task started and ended, ms, by tasks waiting",
+        )
+        yield Figure(
+            "memory a waiting task, bytes",
+            (memory[-1][1] - memory[0][1]) / there,
+            200.0,
+            curve=memory,
+            curve_title="memory of the daemon, bytes, by tasks waiting",
+        )
+        yield Figure(
+            "database a waiting task, bytes",
+            (stored[-1][1] - stored[0][1]) / there,
+            curve=stored,
+            curve_title="database, bytes, by tasks waiting",
+        )
 
 
-def _time_list(home: Home) -> float:
-    with connect(home) as connection:
-        took = [time_call(lambda: connection.ask(ListTasks(limit=50))) for _ in range(20)]
-    return percentile(took, 0.5)
+def _compare_tops(what: str, curve: list[tuple[float, float]]) -> Figure:
+    """To the first step that fills all of what can be reached by going on in it: less is less work."""
+    (fills, full), (there, took) = curve[1], curve[-1]
+    title = f"a refresh of top, ms, by tasks {what}"
+    return Figure(f"top, a refresh at {there:,} {what} to {fills:,}", took / full, FLAT, curve=curve, curve_title=title)
+
+
+def _time_reads(connection: Connection, request: Request) -> float:
+    return percentile([time_call(lambda: connection.ask(request)) for _ in range(20)], 0.5)
+
+
+def _time_dispatch(connection: Connection) -> float:
+    """Seconds a task, when the pool goes on until so many of those that wait, the next in order, have ended."""
+    listed = connection.ask(ListTasks(limit=1)).doc["tasks"]
+    last = next(task["id"] for task in listed if task["status"] == "ready") + DISPATCHED - 1
+    begin = time.perf_counter()
+    connection.ask(ResumePool())
+    connection.ask(WaitTasks(select=Selector(refs=[str(last)]), brief=True))
+    took = time.perf_counter() - begin
+    connection.ask(PausePool())
+    while connection.ask(ListTasks(limit=1)).doc["tasks"][0]["status"] == "running":
+        time.sleep(0.01)
+    return took / DISPATCHED
 
 
 def measure_finished(quick: bool) -> Iterator[Figure]:
     """Listing with more and more finished tasks behind."""
     steps = (1_000,) if quick else (1_000, 10_000)
     lists: list[tuple[float, float]] = []
-    with open_home(BOUNDLESS) as home:
+    tops: list[tuple[float, float]] = []
+    with open_home(BOUNDLESS) as home, connect(home) as connection:
         there = 0
         for step in (10, *steps):
             run_array(home, ["/bin/true", "x"], step - there)
             there = step
-            lists.append((step, _time_list(home) * 1e3))
-    yield Figure(f"ls --json at {there:,} finished to 10", lists[-1][1] / lists[0][1], 1.2, curve=lists)
+            lists.append((step, _time_reads(connection, ListTasks(limit=50)) * 1e3))
+            tops.append((step, _time_reads(connection, ShowWindow()) * 1e3))
+    yield Figure(
+        f"ls --json at {there:,} finished to 10",
+        lists[-1][1] / lists[0][1],
+        1.2,
+        curve=lists,
+        curve_title="ls, ms, by tasks finished",
+    )
+    yield _compare_tops("finished", tops)
 
 
 def measure_restart(quick: bool) -> Iterator[Figure]:
@@ -124,7 +204,14 @@ def measure_slots(quick: bool) -> Iterator[Figure]:
     for slots in (16, 64, 256):
         with open_home(f"[pools.default]\nworkers = {slots}\n") as home:
             rates.append((slots, count / run_array(home, ["/bin/true", "x"], count)))
-    yield Figure("tasks a second on 256 slots to 16", rates[-1][1] / rates[0][1], 0.8, ">=", curve=rates)
+    yield Figure(
+        "tasks a second on 256 slots to 16",
+        rates[-1][1] / rates[0][1],
+        0.8,
+        ">=",
+        curve=rates,
+        curve_title="short tasks a second, by slots",
+    )
     running = 100 if quick else 500
     with open_home(f"[pools.default]\nworkers = {running}\n") as home:
         took = run_array(home, ["/bin/sleep", "1"], running)

@@ -65,14 +65,18 @@ def _parse_descriptor(text: str) -> int:
 
 def await_words() -> list[str]:
     """The words that come over standard input once its writer knows that it needs a daemon; before them goes the file
-    that takes what is printed from now on. Without any the process ends, having touched nothing."""
+    that takes what is printed from now on. Without any, or where there can be no such file, the process ends, having
+    touched nothing: its client starts another one the usual way, and tells what is wrong."""
     said = b""
     while select.select((0,), (), (), WORDS_WITHIN_S)[0] and (part := os.read(0, 1 << 16)):
         said += part
     if not said.endswith(b"\n"):
         os._exit(ExitStatus.NO)
     log, *words = said[:-1].split(b"\0")
-    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError:
+        os._exit(ExitStatus.NO)
     for number in (1, 2):
         os.dup2(descriptor, number)
     return [os.fsdecode(word) for word in words]

@@ -132,7 +132,7 @@ def test_one_of_another_environment_is_not_taken(program: None, tmp_path: Path) 
 def test_a_daemon_without_words_ends_and_has_touched_nothing(tmp_path: Path) -> None:
     env = {**os.environ, "CRONOQ_HOME": str(tmp_path / "home"), "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, *PROGRAM, WORDS_ON_STDIN]
-    for said in (b"", b"/log\0--ready"):
+    for said in (b"", b"/log\0--ready", b"/nowhere/log\0--foreground\n"):
         done = subprocess.run(command, input=said, env=env, capture_output=True, timeout=60, check=False)
         assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"")
     assert not list(tmp_path.iterdir())
