@@ -81,7 +81,8 @@ def begin(line: Sequence[str], state_dir: bytes) -> None:
     global _waiting
     home, verbs = _split_home(line)
     wanted = any(tuple(verbs[: len(beginning)]) == beginning for beginning in WANTING)
-    if wanted and not any(os.environ.get(name) for name in HOLDERS) and _has_turn(state_dir):
+    may_be = bool(sys.executable) and not any(os.environ.get(name) for name in HOLDERS)
+    if wanted and may_be and _has_turn(state_dir):
         try:
             _waiting = HeadStart(["--home", home] if home else [], os.environ)
         except (OSError, NotImplementedError, ValueError):
@@ -91,7 +92,7 @@ def begin(line: Sequence[str], state_dir: bytes) -> None:
 def _split_home(line: Sequence[str]) -> tuple[str | None, Sequence[str]]:
     """The home that is named, and the words after it."""
     if line[:1] == ["--home"]:
-        return (*line[1:2], None)[0], line[2:]
+        return line[1] if len(line) > 1 else None, line[2:]
     if line and line[0].startswith("--home="):
         return line[0].removeprefix("--home="), line[1:]
     return os.environ.get("CRONOQ_HOME"), line

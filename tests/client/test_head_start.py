@@ -93,6 +93,14 @@ def test_where_none_may_be_started_none_is(
     assert not has_begun(["submit", "x"], tmp_path)
 
 
+@pytest.mark.parametrize("unknown", [None, ""])
+def test_an_interpreter_that_does_not_know_its_file_begins_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unknown: str | None
+) -> None:
+    monkeypatch.setattr(sys, "executable", unknown)
+    assert not has_begun(["submit", "x"], tmp_path)
+
+
 def test_of_many_clients_of_a_place_one_begins_also_before_it_exists(
     program: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
