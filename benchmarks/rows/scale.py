@@ -25,6 +25,7 @@ from cronoq_cli.wire.requests import (
 
 BATCH = 10_000
 DISPATCHED = 500
+"""So many tasks are let run at each step."""
 FLAT = 1.2
 """What is not to grow with the number of tasks may seem to by so much."""
 BOUNDLESS = f'{FOUR}max_pending = "none"\n[daemon]\nmax_pending = "none"\n'
@@ -68,29 +69,12 @@ def measure_waiting(quick: bool) -> Iterator[Figure]:
             fill(home, DISPATCHED, held=False)
             dispatched.append((step, _time_dispatch(connection) * 1e3))
             stored.append((step, float((home.path / "cronoq.db").stat().st_size)))
-        yield Figure(
-            f"acknowledgement at {there:,} to none",
-            answers[-1][1] / answers[0][1],
-            1.1,
-            curve=answers,
-            curve_title="acknowledgement, ms, by tasks waiting",
-        )
-        yield Figure(
-            f"ls --json at {there:,} to none",
-            lists[-1][1] / lists[0][1],
-            1.2,
-            curve=lists,
-            curve_title="ls, ms, by tasks waiting",
-        )
+        title = f"acknowledgement at {there:,} to none"
+        yield _compare_ends(title, answers, 1.1, "acknowledgement, ms, by tasks waiting")
+        yield _compare_ends(f"ls --json at {there:,} to none", lists, FLAT, "ls, ms, by tasks waiting")
         yield _compare_tops("waiting", tops)
-        grown = dispatched[-1][1] / dispatched[0][1]
-        yield Figure(
-            f"a task started and ended at {there:,} to none",
-            grown,
-            FLAT,
-            curve=dispatched,
-            curve_title="a task started and ended, ms, by tasks waiting",
-        )
+        title = f"a task started and ended at {there:,} to none"
+        yield _compare_ends(title, dispatched, FLAT, "a task started and ended, ms, by tasks waiting")
         yield Figure(
             "memory a waiting task, bytes",
             (memory[-1][1] - memory[0][1]) / there,
@@ -104,6 +88,10 @@ def measure_waiting(quick: bool) -> Iterator[Figure]:
             curve=stored,
             curve_title="database, bytes, by tasks waiting",
         )
+
+
+def _compare_ends(name: str, curve: list[tuple[float, float]], target: float, curve_title: str) -> Figure:
+    return Figure(name, curve[-1][1] / curve[0][1], target, curve=curve, curve_title=curve_title)
 
 
 def _compare_tops(what: str, curve: list[tuple[float, float]]) -> Figure:
@@ -143,13 +131,7 @@ def measure_finished(quick: bool) -> Iterator[Figure]:
             there = step
             lists.append((step, _time_reads(connection, ListTasks(limit=50)) * 1e3))
             tops.append((step, _time_reads(connection, ShowWindow()) * 1e3))
-    yield Figure(
-        f"ls --json at {there:,} finished to 10",
-        lists[-1][1] / lists[0][1],
-        1.2,
-        curve=lists,
-        curve_title="ls, ms, by tasks finished",
-    )
+    yield _compare_ends(f"ls --json at {there:,} finished to 10", lists, FLAT, "ls, ms, by tasks finished")
     yield _compare_tops("finished", tops)
 
 

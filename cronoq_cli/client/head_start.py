@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 from cronoq_cli.client.daemon_command import PROGRAM, WORDS_ON_STDIN, build_environment
 
-WANTING = (("submit",), ("run",), ("daemon", "start"), ("recurring", "add"))
+WANTING = ([b"submit"], [b"run"], [b"daemon", b"start"], [b"recurring", b"add"])
 """How command lines begin that want a daemon, and wait for it."""
 HOLDERS = ("CRONOQ_TASK_ID", "CRONOQ_NO_AUTOSTART")
 """Where one of these is set, a command seldom starts a daemon."""
@@ -76,26 +76,19 @@ _turn: int | None = None
 """The descriptor whose lock says that this client is the one with a process that waits."""
 
 
-def begin(line: Sequence[str], state_dir: bytes) -> None:
-    """Start a process for a command line that wants a daemon, where there is none; one for all clients of a place."""
+def begin(home: bytes | None, words: Sequence[bytes], state_dir: bytes) -> None:
+    """Start a process for words that want a daemon, where there is none; one for all clients of a state directory.
+
+    `home`: that which `--home` has named."""
     global _waiting
-    home, verbs = _split_home(line)
-    wanted = any(tuple(verbs[: len(beginning)]) == beginning for beginning in WANTING)
+    wanted = any(words[: len(beginning)] == beginning for beginning in WANTING)
     may_be = bool(sys.executable) and not any(os.environ.get(name) for name in HOLDERS)
     if wanted and may_be and _has_turn(state_dir):
+        shown = os.environ.get("CRONOQ_HOME") if home is None else os.fsdecode(home)
         try:
-            _waiting = HeadStart(["--home", home] if home else [], os.environ)
+            _waiting = HeadStart(["--home", shown] if shown else [], os.environ)
         except (OSError, NotImplementedError, ValueError):
             pass  # who starts a daemon the usual way tells what is wrong
-
-
-def _split_home(line: Sequence[str]) -> tuple[str | None, Sequence[str]]:
-    """The home that is named, and the words after it."""
-    if line[:1] == ["--home"]:
-        return line[1] if len(line) > 1 else None, line[2:]
-    if line and line[0].startswith("--home="):
-        return line[0].removeprefix("--home="), line[1:]
-    return os.environ.get("CRONOQ_HOME"), line
 
 
 def _has_turn(state_dir: bytes) -> bool:

@@ -72,14 +72,14 @@ def await_words() -> list[str]:
         said += part
     if not said.endswith(b"\n"):
         os._exit(ExitStatus.NO)
-    log, *words = said[:-1].split(b"\0")
+    log, *words = map(os.fsdecode, said[:-1].split(b"\0"))
     try:
-        descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        descriptor = _open_own(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     except OSError:
         os._exit(ExitStatus.NO)
     for number in (1, 2):
         os.dup2(descriptor, number)
-    return [os.fsdecode(word) for word in words]
+    return words
 
 
 def detach(options: DaemonOptions) -> None:

@@ -27,7 +27,7 @@ class FullWay(Exception):
 
 
 class NoDaemon(FullWay):
-    """None listens. The argument is where the socket would be in the state directory."""
+    """None listens. The arguments are the home that was named, the words behind it, and the state directory."""
 
 
 def main() -> "NoReturn":
@@ -46,8 +46,8 @@ def choose_way(words: list[bytes]) -> int:
         return run(words)
     except FullWay as way:
         unanswered = way.args == (True,)
-        socket = way.args[0] if isinstance(way, NoDaemon) else None
-    return go_full_way(unanswered, socket)
+        absent = way.args if isinstance(way, NoDaemon) else None
+    return go_full_way(unanswered, absent)
 
 
 def keep_standard_streams() -> None:
@@ -73,6 +73,8 @@ def run(words: list[bytes]) -> int:
     paths = find_sockets(home, posix.environ)
     request = forward(words)
     connection = connect(paths)
+    if connection is None:
+        raise NoDaemon(home, words, paths[-1].rpartition(b"/")[0])
     try:
         connection.sendall(request)
     except OSError:
@@ -131,8 +133,8 @@ def forward(words: list[bytes]) -> bytes:
     return (len(payload) + 1).to_bytes(4, "big") + b"A" + payload
 
 
-def connect(paths: list[bytes]) -> "socket":
-    """A connection to the daemon of our own user at the first of `paths` that has one. Raises NoDaemon."""
+def connect(paths: list[bytes]) -> "socket | None":
+    """A connection to the daemon of our own user at the first of `paths` that has one."""
     from _socket import AF_UNIX, SO_PEERCRED, SOCK_STREAM, SOL_SOCKET, socket
 
     for path in paths:
@@ -145,7 +147,7 @@ def connect(paths: list[bytes]) -> "socket":
         credentials = connection.getsockopt(SOL_SOCKET, SO_PEERCRED, 12)
         if int.from_bytes(credentials[4:8], sys.byteorder) == posix.geteuid():
             return connection
-    raise NoDaemon(paths[-1])
+    return None
 
 
 def shorten(path: bytes) -> bytes:
@@ -205,14 +207,14 @@ def write(number: int, data: bytes) -> None:
             select.select((), (number,), ())
 
 
-def go_full_way(unanswered: bool, absent: bytes | None) -> int:
-    """The exit status of the command line, run by the whole program here. `absent`: where a daemon's socket would be if
-    one listened; one that the line wants begins to load."""
+def go_full_way(unanswered: bool, absent: "tuple[bytes | None, list[bytes], bytes] | None") -> int:
+    """The exit status of the command line, run by the whole program here. `absent`: what NoDaemon says; one that the
+    line wants begins to load."""
     try:
         if absent:
             from cronoq_cli.client.head_start import begin
 
-            begin(sys.argv[1:], absent.rpartition(b"/")[0])
+            begin(*absent)
         from cronoq_cli.client.main import main as run_full
     except ImportError as error:
         write(2, b"cronoq: its package cannot be imported: %s (reinstall cronoq)\n" % encode(str(error)))

@@ -14,6 +14,7 @@ from cronoq_cli.client import head_start
 from cronoq_cli.client.daemon_command import PROGRAM, WORDS_ON_STDIN
 from cronoq_cli.client.head_start import HeadStart
 from cronoq_cli.daemon import detach
+from cronoq_cli.entry.fast import split_home
 from tests.runner.driver import eventually
 
 WAITING = """
@@ -45,7 +46,7 @@ def program(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def has_begun(line: list[str], place: Path) -> bool:
-    head_start.begin(line, os.fsencode(place))
+    head_start.begin(*split_home([os.fsencode(word) for word in line]), os.fsencode(place))
     return head_start._waiting is not None
 
 
@@ -78,7 +79,6 @@ def test_it_hears_its_words_in_the_environment_of_the_client(
         (["ls"], False),
         (["--help"], False),
         ([], False),
-        (["--home"], False),
     ],
 )
 def test_only_lines_that_want_a_daemon_get_one(program: None, tmp_path: Path, line: list[str], wants: bool) -> None:

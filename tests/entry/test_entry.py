@@ -43,9 +43,9 @@ def main(*, unanswered):
 """
 BEGIN = """
 import os
-def begin(line, state_dir):
+def begin(home, words, state_dir):
     global begun
-    begun = [line, os.fsdecode(state_dir)]
+    begun = [home, [*map(os.fsdecode, words)], os.fsdecode(state_dir)]
 """
 
 
@@ -184,7 +184,8 @@ def test_a_relative_home_is_below_the_working_directory(
     [["--json", "--home", "x", "ls"], ["--home"], ["--home", "", "ls"], ["ls", "--home=x"], ["--home", "a/../b", "ls"]],
 )
 def test_any_other_home_goes_the_full_way(daemon: Daemon, environment: dict[str, str], words: list[str]) -> None:
-    assert full_way(run(environment, *words))["full"] == words
+    said = full_way(run(environment, *words))
+    assert (said["full"], said["begun"]) == (words, None)
     assert daemon.lines == []
 
 
@@ -295,7 +296,7 @@ def test_without_a_daemon_it_is_the_full_way(environment: dict[str, str], tmp_pa
     for _ in range(2):
         said = full_way(run(environment, "submit", "x"))
         assert said["unanswered"] is False
-        assert said["begun"] == [["submit", "x"], str(tmp_path / "home")]
+        assert said["begun"] == [None, ["submit", "x"], str(tmp_path / "home")]
         (tmp_path / "home").mkdir(exist_ok=True)
         bind_unix(str(tmp_path / "home" / SOCKET_NAME)).close()
 
